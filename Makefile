@@ -1,0 +1,60 @@
+# Every target installs what it needs first; nothing is installed outside .venv and the cache folder.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+PYTHON ?= python3
+BIN := .venv/bin
+ROOTS := sdk operator runner-image gateway cli dev tests
+LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
+
+.PHONY: help demo test check fix crds mutate lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+demo: .venv/ready ## See Paceline on a real database and a real Kubernetes API
+	@$(BIN)/python -m paceline_dev demo
+
+test: .venv/ready ## Run all tests, then break five guards at random
+	@$(BIN)/python -m paceline_dev binaries >/dev/null
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	@$(BIN)/python -m paceline_dev mutate --sample 5 $(if $(SEED),--seed $(SEED))
+
+check: .venv/ready ## Lint, format, types, layers, generated files and manifests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/mypy tests
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m paceline_dev crds --check
+	$(BIN)/python -m paceline_dev manifests
+
+fix: .venv/ready ## Repair what ruff can repair
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+crds: .venv/ready ## Write crds/ and their reference page from the API models
+	$(BIN)/python -m paceline_dev crds
+
+mutate: .venv/ready ## Break every guard and want to see red (NAME=part of a name)
+	@$(BIN)/python -m paceline_dev binaries >/dev/null
+	$(BIN)/python -m paceline_dev mutate $(if $(NAME),--name "$(NAME)")
+
+lock: .venv/ready ## Pin the newest dependencies that pyproject.toml allows
+	$(LOCK) --upgrade --extra dev pyproject.toml -o requirements/dev.txt
+	$(LOCK) -c requirements/dev.txt pyproject.toml -o requirements/base.txt
+
+clean: ## Remove the environment and everything that was built here
+	rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis
+	find $(ROOTS) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/ready: requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "error: Paceline needs Python 3.11 or newer: install it, or say which one with make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "error: $(PYTHON) cannot make virtual environments: install its venv package (Debian: python3-venv)" >&2; exit 1; }
+	@echo "installing the pinned dependencies into .venv (about a minute the first time)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

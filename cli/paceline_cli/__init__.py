@@ -1,0 +1,1 @@
+"""The commands paceline and kubectl paceline."""

@@ -1,0 +1,112 @@
+"""`python -m paceline_dev`: one subcommand for each development tool, each imported only when it is called."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from paceline_dev.errors import DevError
+
+app = typer.Typer(name="paceline_dev", no_args_is_help=True, add_completion=False, help=__doc__)
+
+
+@app.callback()
+def tools() -> None:
+    """Development tools of Paceline."""
+
+
+@app.command()
+def binaries() -> None:
+    """Find or build the five programs of a control plane, and print their folder."""
+    from paceline_dev.binaries import find_binaries
+    from paceline_dev.progress import stderr_reporter
+
+    print(find_binaries(stderr_reporter()).folder)
+
+
+@app.command()
+def control_plane(
+    port: Annotated[int | None, typer.Option(help="Port of the API server; a free one if not given.")] = None,
+) -> None:
+    """Run a control plane until Ctrl-C, always from an empty state; its kubeconfig stays at one place."""
+    from paceline_dev.serve import serve
+
+    serve(port)
+
+
+@app.command()
+def demo() -> None:
+    """Play the demo and leave nothing behind."""
+    from paceline_dev.demo import play
+
+    play()
+
+
+@app.command()
+def mutate(
+    sample: Annotated[int | None, typer.Option(help="Only so many, drawn at random.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Draw the same ones again.")] = None,
+    name: Annotated[str, typer.Option(help="Only those whose name contains this.")] = "",
+) -> None:
+    """Break each guard in a copy of the tree, and fail if the test that watches it stays green."""
+    from paceline_dev import mutate as tool
+    from paceline_dev.progress import stderr_reporter
+
+    report = stderr_reporter()
+    wanted = [mutation for mutation in tool.load() if name in mutation.name]
+    outcomes = tool.run(tool.choose(wanted, sample, seed, report), report)
+    bad = [outcome for outcome in outcomes if outcome.verdict is not tool.Verdict.RED]
+    report.line(f"mutations: {len(outcomes) - len(bad)} red, {len(bad)} not")
+    if bad or not outcomes:
+        raise DevError("a test did not notice its broken guard (above)" if bad else f'no mutation matches "{name}"')
+
+
+@app.command()
+def manifests() -> None:
+    """Validate every manifest in manifests/ and crds/ without a cluster."""
+    from paceline_dev.manifests import validate
+
+    validate()
+
+
+@app.command()
+def real_parts(
+    counts: Annotated[Path, typer.Argument(help="The file that the tests wrote.")],
+    require: Annotated[list[str], typer.Option(help="A part that must have been used.")],
+) -> None:
+    """Say how many tests ran against each real thing; fail when a required one was never used."""
+    import json
+
+    found: dict[str, int] = json.loads(counts.read_text())
+    print("tests against the real thing: " + ", ".join(f"{part} {count}" for part, count in found.items()))
+    if unused := [part for part in require if not found.get(part)]:
+        raise DevError(f"no test ran against the real {', '.join(unused)}: see what was skipped or deselected")
+
+
+@app.command()
+def crds(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if a file differs.")] = False,
+) -> None:
+    """Write the CRDs and the reference page of the API from the models."""
+    from paceline_dev import REPOSITORY, api_docs, crds
+
+    folders = ((crds, REPOSITORY / "crds"), (api_docs, REPOSITORY / "docs" / "reference"))
+    if not check:
+        for generator, folder in folders:
+            generator.write(folder)
+    elif differences := [line for generator, folder in folders for line in generator.drift(folder)]:
+        raise DevError("\n".join(differences))
+
+
+def main() -> None:
+    """Run a tool; what is missing on this machine is one line, not a traceback."""
+    try:
+        app()
+    except DevError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

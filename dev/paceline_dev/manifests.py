@@ -1,0 +1,74 @@
+"""Checks every manifest without a cluster: built-in kinds by Kubernetes' own schemas, ours by our CRDs.
+
+The real check is a server-side dry run in tests/apiserver; this one takes a second and needs nothing.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import kubernetes_validate
+import yaml
+
+from paceline_dev import REPOSITORY
+from paceline_dev.errors import DevError
+
+KUBERNETES = "1.36"
+FOLDERS = ("crds", "manifests")
+OURS = "paceline.dev/"
+
+
+def validate(root: Path = REPOSITORY) -> None:
+    """Read all documents; every fault is one line, all of them are told at once."""
+    faults = [
+        f"{path.relative_to(root)}: {fault}"
+        for folder in FOLDERS
+        for path in sorted((root / folder).rglob("*.yaml"))
+        for document in yaml.safe_load_all(path.read_text())
+        if document is not None
+        for fault in _faults(document, root / "crds")
+    ]
+    if faults:
+        raise DevError("\n".join(["manifests are not valid:", *faults]))
+
+
+def _faults(document: dict[str, Any], crds: Path) -> list[str]:
+    kind = f"{document.get('apiVersion')} {document.get('kind')}"
+    if kind.startswith(OURS):
+        schema = _own_schemas(crds).get(kind)
+        if schema is None:
+            return [f"no CRD in crds/ defines {kind}"]
+        errors = jsonschema.Draft202012Validator(schema).iter_errors(document)
+        return [f"{kind}: {error.json_path}: {error.message}" for error in errors]
+    try:
+        kubernetes_validate.validate(document, KUBERNETES, strict=True)
+    except kubernetes_validate.ValidationError as error:
+        return [f"{kind}: {error.message}"]
+    except kubernetes_validate.SchemaNotFoundError:
+        return [f"Kubernetes {KUBERNETES} knows no {kind}"]
+    return []
+
+
+@cache
+def _own_schemas(crds: Path) -> dict[str, Any]:
+    """The schema of each kind and version that our CRDs serve, with unknown fields forbidden."""
+    schemas = {}
+    for path in crds.glob("*.yaml"):
+        spec = yaml.safe_load(path.read_text())["spec"]
+        for version in spec["versions"]:
+            kind = f"{spec['group']}/{version['name']} {spec['names']['kind']}"
+            schemas[kind] = _closed(version["schema"]["openAPIV3Schema"], top=True)
+    return schemas
+
+
+def _closed(schema: dict[str, Any], *, top: bool = False) -> dict[str, Any]:
+    closed = dict(schema)
+    if "properties" in schema:
+        closed["properties"] = {name: _closed(part) for name, part in schema["properties"].items()}
+        if top:  # the CRD leaves the object's metadata to the API server
+            closed["properties"]["metadata"] = {"type": "object", "required": ["name"]}
+        closed["additionalProperties"] = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+    if "items" in schema:
+        closed["items"] = _closed(schema["items"])
+    return closed

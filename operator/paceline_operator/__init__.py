@@ -1,0 +1,1 @@
+"""The Paceline operator: turns RunnerGroups into runners."""

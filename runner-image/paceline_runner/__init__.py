@@ -1,0 +1,1 @@
+"""The process in every runner pod: claims, executes, drains."""

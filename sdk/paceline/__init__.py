@@ -1,0 +1,1 @@
+"""Paceline: jobs in Postgres, claimed by exactly one runner each."""

@@ -1,0 +1,59 @@
+"""A manifest with a fault is found before it meets a cluster."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from paceline_dev import REPOSITORY
+from paceline_dev.errors import DevError
+from paceline_dev.manifests import validate
+
+SERVICE = """
+apiVersion: v1
+kind: Service
+metadata: {name: x}
+spec: {ports: [{port: 80, tagretPort: 8000}]}
+"""
+GROUP = """
+apiVersion: paceline.dev/v1alpha1
+kind: RunnerGroup
+metadata: {name: x}
+spec: {database: {secretRef: {name: d}}, slot: 4, autoscaling: {maxReplicas: none}, template: {spec: {any: thing}}}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    shutil.copytree(REPOSITORY / "crds", tmp_path / "crds")
+    shutil.copytree(REPOSITORY / "manifests", tmp_path / "manifests")
+    return tmp_path
+
+
+def test_what_we_ship_is_valid(root: Path) -> None:
+    validate(root)
+    assert list((root / "manifests").rglob("*.yaml"))
+
+
+def test_a_misspelt_field_of_a_builtin_kind_is_named_with_its_file(root: Path) -> None:
+    (root / "manifests" / "service.yaml").write_text(SERVICE)
+    with pytest.raises(DevError, match=r"manifests/service.yaml: v1 Service: .*tagretPort"):
+        validate(root)
+
+
+def test_every_fault_of_our_own_kind_is_told_at_once(root: Path) -> None:
+    (root / "manifests" / "group.yaml").write_text(GROUP)
+    with pytest.raises(DevError) as caught:
+        validate(root)
+    assert "'slot' was unexpected" in str(caught.value)
+    assert "$.spec.autoscaling.maxReplicas: 'none' is not of type 'integer'" in str(caught.value)
+    assert "template" not in str(caught.value)
+
+
+def test_a_kind_that_nobody_defines_is_refused(root: Path) -> None:
+    (root / "manifests" / "odd.yaml").write_text("apiVersion: paceline.dev/v9\nkind: Odd\n")
+    (root / "manifests" / "older.yaml").write_text("apiVersion: extensions/v1beta1\nkind: Ingress\n")
+    with pytest.raises(DevError) as caught:
+        validate(root)
+    assert "no CRD in crds/ defines paceline.dev/v9 Odd" in str(caught.value)
+    assert "knows no extensions/v1beta1 Ingress" in str(caught.value)
