@@ -105,7 +105,8 @@ def _build(folder: Path, missing: list[Program], report: Reporter) -> None:
         for program in missing:
             packages = build.stale_packages([program])
             unfinished = folder / f".{program.name}.{os.getpid()}.tmp"
-            with report.task(f"building {program.name}", packages) as task:
+            only_link = packages <= 1  # with a warm Go cache; nothing to count
+            with report.task(f"building {program.name}", None if only_link else packages) as task:
                 build.build(program, unfinished, task.advance)
             unfinished.chmod(0o755)
             _record(folder, program, unfinished)

@@ -58,6 +58,6 @@ def require_space(folder: Path, needed: int, purpose: str) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise DevError(
-            f"{purpose} needs about {needed / 2**30:.0f} GiB in {folder}, which has {free / 2**30:.1f} GiB free: "
+            f"{purpose} needs about {needed / 2**30:.1f} GiB in {folder}, which has {free / 2**30:.1f} GiB free: "
             "free some space, or point PACELINE_CACHE (and GOCACHE, GOMODCACHE) at a larger disk"
         )

