@@ -21,14 +21,12 @@ def serve(port: int | None) -> None:
         raise DevError(f"a control plane runs already ({line}): use it with KUBECONFIG={kubeconfig}, or stop it")
 
     with locked(folder.with_suffix(".lock"), refuse):
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job would ignore Ctrl-C otherwise
+            signal.signal(number, lambda *_: sys.exit(0))
         with report.task("starting etcd, API server, controller manager and scheduler"):
             plane = ControlPlane.start(binaries, folder=folder, port=port)
         with plane:
             sys.stdout.write(f"export KUBECONFIG={kubeconfig}\nexport PATH={binaries.folder}:$PATH\n")
             sys.stdout.flush()
             report.line(f"{plane.url} is ready; Ctrl-C ends it")
-            try:
-                signal.pause()
-            except KeyboardInterrupt:
-                report.line("stopping")
+            signal.pause()
