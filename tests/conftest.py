@@ -41,7 +41,7 @@ def postgres(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture
-async def database(postgres: PostgresServer) -> AsyncIterator[str]:
+async def empty_database(postgres: PostgresServer) -> AsyncIterator[str]:
     """The URL of an empty database of the test's own."""
     async with postgres.database() as url:
         yield url

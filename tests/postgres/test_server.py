@@ -24,8 +24,8 @@ sys.stdin.read()
 """
 
 
-async def test_it_is_the_version_that_the_test_id_says(database: str, request: pytest.FixtureRequest) -> None:
-    connection = await asyncpg.connect(database)
+async def test_it_is_the_version_that_the_test_id_says(empty_database: str, request: pytest.FixtureRequest) -> None:
+    connection = await asyncpg.connect(empty_database)
     major = connection.get_server_version().major
     await connection.close()
     wanted = request.node.callspec.params["postgres"]
@@ -52,9 +52,9 @@ async def test_a_database_is_dropped_even_while_somebody_is_connected(postgres: 
     forgotten.terminate()
 
 
-async def test_a_wrong_password_is_refused_over_tcp(database: str) -> None:
-    parts = urlsplit(database)
-    wrong = database.replace(f":{parts.password}@", ":wrong@")
+async def test_a_wrong_password_is_refused_over_tcp(empty_database: str) -> None:
+    parts = urlsplit(empty_database)
+    wrong = empty_database.replace(f":{parts.password}@", ":wrong@")
     with pytest.raises(asyncpg.InvalidPasswordError):
         await asyncpg.connect(wrong)
 

@@ -1,0 +1,174 @@
+"""The runner's side: register, keep the lease, claim, and say what became of each job."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, Literal, NewType, Self, cast
+
+from paceline.database import Database
+from paceline.job import Claimed, Fence, JobId
+
+if TYPE_CHECKING:
+    from paceline.database import Record
+
+IncarnationId = NewType("IncarnationId", int)
+Verdict = Literal["ok", "draining", "paused", "standby", "fenced"]
+
+STEP: Final = "SELECT * FROM paceline.step($1, $2, $3, $4, $5::jsonb[])"
+REGISTER: Final = """\
+SELECT * FROM paceline.register($1, $2, $3, p_tags => $4, p_slots => $5, p_lease => $6, p_install => $7,
+    p_namespace => $8, p_group => $9, p_external => $10, p_hostname => $11, p_pod_uid => $12, p_revision => $13)"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """Who a runner is, and what it can do."""
+
+    name: str
+    pool: str
+    kinds: tuple[str, ...]
+    """Kinds that it has a handler for; `*` alone means every kind."""
+    tags: tuple[str, ...] = ()
+    slots: int = 1
+    lease: timedelta = timedelta(seconds=30)
+    install: str = ""
+    namespace: str = ""
+    group: str | None = None
+    """None: there is no operator, and the pool is its own group."""
+    external: bool = True
+    hostname: str = ""
+    pod_uid: str | None = None
+    revision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A job that was done, and its result as JSON."""
+
+    job: Claimed
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A job that was not done; without `retry_in` it is dead at once."""
+
+    job: Claimed
+    error: str
+    retry_in: timedelta | None = None
+    output: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one round trip brought."""
+
+    verdict: Verdict
+    jobs: tuple[Claimed, ...] = ()
+    refused: frozenset[JobId] = frozenset()
+    """Jobs that were not ours any more: somebody else has them, our result counts for nothing."""
+    cancelled: frozenset[JobId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """The answer to a heartbeat."""
+
+    verdict: Verdict
+    cancelled: frozenset[JobId] = field(default_factory=frozenset)
+
+
+class Incarnation:
+    """One registration of a runner. Every write carries its id and the job's fence."""
+
+    def __init__(self, database: Database, row: "Record") -> None:
+        """Wrap what `register` answered."""
+        self._database = database
+        self.id = IncarnationId(row["incarnation"])
+        self.runner: int = row["runner"]
+        self.group: int = row["grp"]
+        self.pool: int = row["pool"]
+        self.draining: bool = row["state"] == b"d"
+        self.lease_until: datetime = row["lease_until"]
+
+    @classmethod
+    async def register(cls, database: Database, who: Registration) -> Self:
+        """Become the current incarnation of a Runner; a live predecessor is fenced."""
+        rows = await database.rows(
+            REGISTER, who.name, who.pool, list(who.kinds), list(who.tags), who.slots, who.lease.total_seconds(),
+            who.install, who.namespace, who.group, who.external, who.hostname, who.pod_uid, who.revision,
+        )  # fmt: skip
+        return cls(database, rows[0])
+
+    async def step(self, want: int, done: Sequence[Finished] = ()) -> Step:
+        """Ack what is done and claim at most `want` jobs, in one round trip."""
+        rows = await self._database.rows(
+            STEP,
+            self.id,
+            want,
+            [each.job.id for each in done],
+            [each.job.fence for each in done],
+            [each.result for each in done] if any(each.result is not None for each in done) else None,
+        )
+        head = rows[0]
+        return Step(
+            verdict=cast(Verdict, head["verdict"]),
+            jobs=tuple(_claimed(row) for row in rows[1:]),
+            refused=frozenset(JobId(job) for job in head["refused"] or ()),
+            cancelled=frozenset(JobId(job) for job in head["cancelled"] or ()),
+        )
+
+    async def fail(self, failed: Sequence[Failed], cause: str = "Failed") -> frozenset[JobId]:
+        """Say which attempts failed; returns the jobs that were not ours any more."""
+        refused = await self._database.value(
+            "SELECT paceline.fail($1, $2, $3, $4, $5, $6, $7)",
+            self.id,
+            [each.job.id for each in failed],
+            [each.job.fence for each in failed],
+            [each.error for each in failed],
+            [None if each.retry_in is None else each.retry_in.total_seconds() for each in failed],
+            cause,
+            [each.output for each in failed],
+        )
+        return frozenset(JobId(job) for job in refused or ())
+
+    async def hand_back(self, jobs: Sequence[Claimed], cause: str = "HandedBack") -> frozenset[JobId]:
+        """Give unfinished jobs back, nothing charged; returns those that were not ours any more."""
+        refused = await self._database.value(
+            "SELECT paceline.hand_back($1, $2, $3, $4)",
+            self.id,
+            [job.id for job in jobs],
+            [job.fence for job in jobs],
+            cause,
+        )
+        return frozenset(JobId(job) for job in refused or ())
+
+    async def heartbeat(self) -> Beat:
+        """Keep the lease; a lease that has ended is not revived."""
+        row = (await self._database.rows("SELECT * FROM paceline.heartbeat($1)", self.id))[0]
+        return Beat(cast(Verdict, row["verdict"]), frozenset(JobId(job) for job in row["cancelled"] or ()))
+
+    async def drain(self) -> int:
+        """Claim nothing any more; returns how many jobs are still held."""
+        return int(await self._database.value("SELECT paceline.drain($1)", self.id))
+
+    async def deregister(self) -> int:
+        """Leave; what is still held goes back without a charge, and its number is returned."""
+        return int(await self._database.value("SELECT paceline.deregister($1)", self.id))
+
+
+def _claimed(row: "Record") -> Claimed:
+    limit = row["timeout_ms"]
+    return Claimed(
+        id=JobId(row["id"]),
+        fence=Fence(row["fence"]),
+        kind=row["kind"],
+        body=row["payload"],
+        priority=row["priority"],
+        tries=row["tries"],
+        losses=row["losses"],
+        timeout=None if limit is None else timedelta(milliseconds=limit),
+        trace=row["trace"],
+        enqueued_at=row["enqueued_at"],
+        ready_at=row["ready_at"],
+    )

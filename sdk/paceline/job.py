@@ -1,0 +1,144 @@
+"""What a producer hands in and what a runner gets."""
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, NewType
+
+from pydantic import JsonValue
+
+from paceline.errors import InvalidInputError
+from paceline.taint import canonical_list, canonical_toleration
+
+JobId = NewType("JobId", int)
+Fence = NewType("Fence", int)
+
+PAYLOAD_LIMIT: Final = 2**20
+KIND = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:/]{0,126}[A-Za-z0-9])?")
+TAG = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+NAME_LIMIT: Final = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job to be enqueued; whatever is wrong with it is said when it is made."""
+
+    kind: str
+    payload: JsonValue = None
+    priority: int = 5
+    """0 to 9, higher first."""
+    delay: timedelta | None = None
+    """Not before this much time has passed, by the database's clock."""
+    run_at: datetime | None = None
+    expires_in: timedelta | None = None
+    """Not to be started after this much time."""
+    expires_at: datetime | None = None
+    key: str | None = None
+    """Jobs of one key run one at a time over all nodes, or as many as the key's limit says."""
+    key_limit: int | None = None
+    """Sets the key's limit; without it the key keeps the one it has (1 at first)."""
+    dedupe: str | None = None
+    """While a job of this kind with the same value is live, another is not made."""
+    tags: tuple[str, ...] = ()
+    tolerations: tuple[str, ...] = ()
+    max_tries: int = 5
+    max_losses: int = 3
+    """How many runners may be lost under it before it is taken for poison."""
+    timeout: timedelta | None = None
+    trace: str | None = None
+    """A W3C traceparent, handed on to the handler."""
+    body: str = field(init=False, repr=False, compare=False)
+    """The payload as JSON."""
+
+    def __post_init__(self) -> None:
+        """Check every field, and encode the payload once."""
+        _need(KIND.fullmatch(self.kind), f'kind "{self.kind}" is no name (at most 128 letters, digits, "-_.:/")')
+        _need(0 <= self.priority <= 9, f"priority {self.priority} is out of range (0 to 9, higher first)")
+        _need(self.delay is None or self.run_at is None, "delay and run_at exclude each other (give one)")
+        _need(self.expires_in is None or self.expires_at is None, "expires_in and expires_at exclude each other")
+        for name, span in (("delay", self.delay), ("expires_in", self.expires_in), ("timeout", self.timeout)):
+            _need(
+                span is None or span >= timedelta(0),
+                f"{name} {span} is negative (leave it out, or give a positive one)",
+            )
+        for name, moment in (("run_at", self.run_at), ("expires_at", self.expires_at)):
+            _need(
+                moment is None or moment.tzinfo is not None, f"{name} {moment} has no time zone (use an aware datetime)"
+            )
+        _need(self.key_limit is None or self.key_limit > 0, f"key_limit {self.key_limit} is out of range (at least 1)")
+        _need(self.key_limit is None or self.key is not None, "key_limit is given without a key")
+        _need(1 <= self.max_tries <= 32767, f"max_tries {self.max_tries} is out of range (1 to 32767)")
+        _need(0 <= self.max_losses <= 32767, f"max_losses {self.max_losses} is out of range (0 to 32767)")
+        for name, text in (("key", self.key), ("dedupe", self.dedupe), ("trace", self.trace)):
+            _need(text is None or 0 < len(text) <= NAME_LIMIT, f"{name} must have 1 to {NAME_LIMIT} characters")
+            _need(text is None or "\0" not in text, f"{name} contains a NUL character, which PostgreSQL cannot store")
+        for tag in self.tags:
+            _need(TAG.fullmatch(tag), f'tag "{tag}" is no name (at most 63 letters, digits, "-", "_", ".")')
+        for toleration in self.tolerations:
+            canonical_toleration(toleration)
+        object.__setattr__(self, "body", encode(self.payload, "payload"))
+
+    @property
+    def tag_list(self) -> str:
+        """The tags as the database compares them."""
+        return canonical_list(self.tags)
+
+    @property
+    def toleration_list(self) -> str:
+        """The tolerations as the database compares them."""
+        return canonical_list(canonical_toleration(each) for each in self.tolerations)
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """Where a job went: its id, and whether it is new or one that was there already (dedupe)."""
+
+    id: JobId
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A job in a runner's hands. Its fence is good until the runner loses it; it grows with every claim."""
+
+    id: JobId
+    fence: Fence
+    kind: str
+    body: str
+    priority: int
+    tries: int
+    losses: int
+    timeout: timedelta | None
+    trace: str | None
+    enqueued_at: datetime
+    ready_at: datetime
+
+    @property
+    def payload(self) -> JsonValue:
+        """The payload, decoded."""
+        decoded: JsonValue = json.loads(self.body)
+        return decoded
+
+
+def encode(value: JsonValue, name: str, *, limit: int = PAYLOAD_LIMIT) -> str:
+    """A value as JSON that PostgreSQL can store, or an error that says why not."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name} cannot be written as JSON: {error}") from None
+    _need(r"\u0000" not in text, f"{name} contains a NUL character, which PostgreSQL cannot store in JSON (remove it)")
+    size = len(text.encode("utf-8", "surrogatepass"))
+    _need(size <= limit, f"{name} has {size} bytes, the limit is {limit}: store it elsewhere and send a reference")
+    return text
+
+
+def milliseconds(span: timedelta | None) -> int | None:
+    """A time span as the database keeps it, never rounded down to nothing."""
+    return None if span is None else math.ceil(span.total_seconds() * 1000)
+
+
+def _need(held: object, message: str) -> None:
+    if not held:
+        raise InvalidInputError(message)

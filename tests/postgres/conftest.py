@@ -1,0 +1,100 @@
+"""A queue of each test's own, and the means to play with time: leases that end, housekeeping that is due."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import asyncpg
+import pytest
+
+from paceline.claims import Incarnation, Registration
+from paceline.database import Database
+from paceline.migrate import migrate
+from paceline.queue import Queue
+from paceline.testing import PostgresServer
+from support.pg import Register
+from support.shared import shared
+
+
+@pytest.fixture(scope="session")
+def template(postgres: PostgresServer, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of a database with our schema, made once for each server of the run."""
+    version = request.node.callspec.params["postgres"] if hasattr(request.node, "callspec") else os.urandom(4).hex()
+
+    def make(_: int) -> tuple[object, dict[str, str]]:
+        name = f"paceline_{secrets.token_hex(4)}"
+        return None, {"name": asyncio.run(postgres.template(name, migrate))}
+
+    return shared(tmp_path_factory, f"template-{version}", make)["name"]
+
+
+@pytest.fixture
+async def migrated(postgres: PostgresServer, template: str) -> AsyncIterator[str]:
+    """The URL of a fresh database with our schema."""
+    async with postgres.database(template) as url:
+        yield url
+
+
+@pytest.fixture
+async def database(migrated: str) -> AsyncIterator[Database]:
+    """The owner's connections to it."""
+    async with await Database.open(migrated, size=20) as opened:
+        yield opened
+
+
+@pytest.fixture
+def queue(database: Database) -> Queue:
+    """The pool `builds` in it."""
+    return Queue(database, "builds")
+
+
+@pytest.fixture
+async def connect(migrated: str) -> AsyncIterator[Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]]]:
+    """Connections for tests that hold a transaction open."""
+    opened: list[asyncpg.Connection[asyncpg.Record]] = []
+
+    async def make() -> "asyncpg.Connection[asyncpg.Record]":
+        opened.append(await asyncpg.connect(migrated))
+        return opened[-1]
+
+    yield make
+    for connection in opened:
+        connection.terminate()
+
+
+@pytest.fixture
+def register(database: Database) -> Register:
+    """Register a runner; `kinds=("*",)` serves every kind."""
+
+    async def make(name: str = "r1", *, pool: str = "builds", **rest: object) -> Incarnation:
+        given = {"kinds": ("*",), **rest, "namespace": "ci" if rest.get("group") else ""}
+        return await Incarnation.register(database, Registration(name=name, pool=pool, **given))  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture
+def tick(database: Database) -> Callable[[], Awaitable[None]]:
+    """All of the housekeeping, now."""
+
+    async def now() -> None:
+        await database.value(
+            "UPDATE paceline.tick SET next_at = '-infinity', mark_at = '-infinity', review_at = '-infinity'"
+        )
+        assert await database.value("SELECT paceline.tick()") is True
+
+    return now
+
+
+@pytest.fixture
+def expire_lease(database: Database) -> Callable[[Incarnation], Awaitable[None]]:
+    """As if the runner had not been heard of for longer than its lease."""
+
+    async def end(incarnation: Incarnation) -> None:
+        await database.value(
+            "UPDATE paceline.incarnation SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1",
+            incarnation.id,
+        )
+
+    return end
