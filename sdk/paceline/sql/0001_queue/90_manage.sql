@@ -4,9 +4,9 @@ CREATE FUNCTION paceline.put_group(p_install text, p_namespace text, p_name text
                                    p_slots integer DEFAULT 1, p_tags text[] DEFAULT '{}', p_paused boolean DEFAULT false)
 RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
-DECLARE v_pool paceline.pool; v_id integer;
+DECLARE v_pool paceline.pool; v_id integer := paceline.pool_for(p_pool);
 BEGIN
-    SELECT p.* INTO v_pool FROM paceline.pool p WHERE p.id = paceline.pool_for(p_pool) FOR UPDATE;
+    SELECT p.* INTO v_pool FROM paceline.pool p WHERE p.id = v_id FOR UPDATE;
     PERFORM paceline.require(v_pool.id, 'operator');
     IF v_pool.namespace IS NULL THEN   -- whoever serves a pool first owns it
         UPDATE paceline.pool p SET install = p_install, namespace = p_namespace WHERE p.id = v_pool.id;

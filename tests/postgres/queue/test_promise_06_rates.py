@@ -1,0 +1,91 @@
+"""Promise 6: a rate limit never lets more than burst + rate x t through in any t."""
+
+import asyncio
+import time
+
+import pytest
+
+from paceline.claims import Finished, Incarnation
+from paceline.job import NewJob
+from paceline.queue import Queue
+from support.pg import Register, Tick
+
+LIMITS = {
+    "pool": "SELECT paceline.set_pool('builds', p_rate => $1, p_burst => $2)",
+    "kind": "SELECT paceline.set_kind('builds', 'mail', $1, $2)",
+    "key": "SELECT paceline.set_key('builds', 'k', NULL, $1, $2)",
+}
+LATER = {
+    "pool": "UPDATE paceline.pool SET refilled = refilled - interval '1 second'",
+    "kind": "UPDATE paceline.kind SET refilled = refilled - interval '1 second'",
+    "key": "UPDATE paceline.key SET refilled = refilled - interval '1 second'",
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+async def test_a_burst_then_only_what_time_brings(queue: Queue, register: Register, tick: Tick, limit: str) -> None:
+    await queue.database.value(LIMITS[limit], 2.0, 5.0)
+    await queue.enqueue_many([NewJob(kind="mail", key="k" if limit == "key" else None) for _ in range(30)])
+    runner = await register()
+    await tick()
+    assert len((await runner.step(50)).jobs) == 5
+    await tick()
+    assert len((await runner.step(50)).jobs) == 0
+    await queue.database.value(LATER[limit])
+    await tick()
+    assert len((await runner.step(50)).jobs) == 2
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+async def test_an_idle_bucket_holds_no_more_than_its_burst(
+    queue: Queue, register: Register, tick: Tick, limit: str
+) -> None:
+    await queue.database.value(LIMITS[limit], 100.0, 3.0)
+    await queue.enqueue_many([NewJob(kind="mail", key="k" if limit == "key" else None) for _ in range(30)])
+    runner = await register()
+    for _ in range(5):
+        await queue.database.value(LATER[limit])
+        await tick()
+    assert len((await runner.step(50)).jobs) == 3
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+async def test_many_claimers_together_stay_below_the_rate(
+    queue: Queue, register: Register, tick: Tick, limit: str
+) -> None:
+    rate, burst, seconds = 100.0, 10.0, 1.0
+    await queue.database.value(LIMITS[limit], rate, burst)
+    await queue.enqueue_many([NewJob(kind="mail", key="k" if limit == "key" else None) for _ in range(400)])
+    runners = [await register(f"r{number}") for number in range(4)]
+    await tick()
+    claimed: list[float] = []
+    started = time.monotonic()
+
+    async def work(runner: Incarnation) -> None:
+        done: list[Finished] = []
+        while time.monotonic() - started < seconds:
+            step = await runner.step(3, done)
+            claimed.extend([time.monotonic()] * len(step.jobs))
+            done = [Finished(job) for job in step.jobs]
+
+    await asyncio.gather(*map(work, runners))
+    passed = time.monotonic() - started
+    assert burst < len(claimed) <= burst + rate * passed
+
+
+async def test_no_more_jobs_of_a_key_are_ready_than_its_bucket_holds(queue: Queue, tick: Tick) -> None:
+    await queue.database.value(LIMITS["key"], 1.0, 4.0)
+    await queue.enqueue_many([NewJob(kind="mail", key="k") for _ in range(30)])
+    for _ in range(3):
+        await queue.database.value(LATER["key"])
+        await tick()
+    assert await queue.database.value("SELECT count(*) FROM paceline.job WHERE state = 'r'") == 4
+
+
+async def test_a_limit_that_is_taken_away_limits_nothing(queue: Queue, register: Register) -> None:
+    await queue.database.value(LIMITS["kind"], 1.0, 1.0)
+    await queue.enqueue_many([NewJob(kind="mail") for _ in range(9)])
+    runner = await register()
+    assert len((await runner.step(50)).jobs) == 1
+    await queue.database.value(LIMITS["kind"], -1.0, None)
+    assert len((await runner.step(50)).jobs) == 8
