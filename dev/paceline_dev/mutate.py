@@ -5,6 +5,7 @@ A test that stays green while its guard is broken proves nothing. The list is da
 
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,8 @@ LEFT_OUT = (".git", ".venv", "build", "dist", "__pycache__", ".mypy_cache", ".ru
 TEST_SECONDS = 300
 PARALLEL = 2
 PYTEST_FAILED = 1
+FAILED = re.compile(r"\b\d+ failed\b")
+"""A test that failed, not a fixture that broke: pytest ends with 1 for both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ def attempt(mutation: Mutation, source: Path = REPOSITORY) -> Outcome:
         done = _test(tree, mutation.test)
     words = last_words(done.stdout + done.stderr)
     seconds = time.monotonic() - started
-    if done.returncode == PYTEST_FAILED:
+    if done.returncode == PYTEST_FAILED and FAILED.search(last_words(done.stdout)):
         return Outcome(mutation, Verdict.RED, seconds, "")
     if done.returncode == 0:
         return Outcome(mutation, Verdict.GREEN, seconds, f": {mutation.test} does not notice")

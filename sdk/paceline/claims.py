@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import repeat
 from typing import TYPE_CHECKING, Final, Literal, NewType, Self, cast
 
 from paceline.database import Database
-from paceline.job import Claimed, Fence, JobId
+from paceline.job import Claimed, JobId
 
 if TYPE_CHECKING:
     from paceline.database import Record
@@ -110,12 +111,12 @@ class Incarnation:
             [each.job.fence for each in done],
             [each.result for each in done] if any(each.result is not None for each in done) else None,
         )
-        head = rows[0]
+        answer = rows[0]
         return Step(
-            verdict=cast(Verdict, head["verdict"]),
-            jobs=tuple(_claimed(row) for row in rows[1:]),
-            refused=frozenset(JobId(job) for job in head["refused"] or ()),
-            cancelled=frozenset(JobId(job) for job in head["cancelled"] or ()),
+            verdict=cast(Verdict, answer["verdict"]),
+            jobs=_claimed(answer),
+            refused=frozenset(JobId(job) for job in answer["refused"] or ()),
+            cancelled=frozenset(JobId(job) for job in answer["cancelled"] or ()),
         )
 
     async def fail(self, failed: Sequence[Failed], cause: str = "Failed") -> frozenset[JobId]:
@@ -157,18 +158,22 @@ class Incarnation:
         return int(await self._database.value("SELECT paceline.deregister($1)", self.id))
 
 
-def _claimed(row: "Record") -> Claimed:
-    limit = row["timeout_ms"]
-    return Claimed(
-        id=JobId(row["id"]),
-        fence=Fence(row["fence"]),
-        kind=row["kind"],
-        body=row["payload"],
-        priority=row["priority"],
-        tries=row["tries"],
-        losses=row["losses"],
-        timeout=None if limit is None else timedelta(milliseconds=limit),
-        trace=row["trace"],
-        enqueued_at=row["enqueued_at"],
-        ready_at=row["ready_at"],
+def _claimed(answer: "Record") -> tuple[Claimed, ...]:
+    ids = answer["ids"]
+    if ids is None:
+        return ()
+    nothing = repeat(None)
+    columns = zip(
+        ids,
+        repeat(answer["fence"]),
+        answer["kinds"],
+        answer["payloads"],
+        answer["priorities"],
+        answer["tries"],
+        answer["losses"],
+        answer["timeouts_ms"] or nothing,
+        answer["traces"] or nothing,
+        answer["waited"],
+        strict=False,
     )
+    return tuple(map(Claimed._make, columns))

@@ -5,7 +5,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, NewType
+from typing import Final, NamedTuple, NewType
 
 from pydantic import JsonValue
 
@@ -99,9 +99,11 @@ class Enqueued:
     created: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """A job in a runner's hands. Its fence is good until the runner loses it; it grows with every claim."""
+class Claimed(NamedTuple):
+    """A job in a runner's hands. Its fence is good until the runner loses it; it grows with every claim.
+
+    A named tuple: made 50,000 times a second, a frozen dataclass would cost 3 us more for each.
+    """
 
     id: JobId
     fence: Fence
@@ -110,16 +112,21 @@ class Claimed:
     priority: int
     tries: int
     losses: int
-    timeout: timedelta | None
+    timeout_ms: int | None
     trace: str | None
-    enqueued_at: datetime
-    ready_at: datetime
+    waited: float
+    """Seconds from becoming ready to this claim."""
 
     @property
     def payload(self) -> JsonValue:
         """The payload, decoded."""
         decoded: JsonValue = json.loads(self.body)
         return decoded
+
+    @property
+    def timeout(self) -> timedelta | None:
+        """How long this attempt may take."""
+        return None if self.timeout_ms is None else timedelta(milliseconds=self.timeout_ms)
 
 
 def encode(value: JsonValue, name: str, *, limit: int = PAYLOAD_LIMIT) -> str:

@@ -31,7 +31,7 @@ class Register(Protocol):
         """Register it."""
 
 
-STEP = "SELECT verdict, id FROM paceline.step($1, $2)"
+STEP = "SELECT verdict, ids FROM paceline.step($1, $2)"
 
 
 async def waits_for_a_lock(watcher: "asyncpg.Connection[asyncpg.Record]", waiting: int) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from paceline.claims import Failed, Finished, Incarnation
 from paceline.job import Claimed, NewJob
 from paceline.queue import Queue
-from support.pg import Expire, Register, Tick
+from support.pg import Connect, Expire, Register, Tick, behind
 
 HELD = "SELECT count(*) FROM paceline.job WHERE key IS NOT NULL AND state IN ('r', 'x')"
 
@@ -115,3 +115,19 @@ async def test_keys_of_different_pools_have_nothing_to_do_with_each_other(
     one, two = await register("one"), await register("two", pool="other")
     assert len((await one.step(9)).jobs) == 1
     assert len((await two.step(9)).jobs) == 1
+
+
+async def test_two_acks_of_one_key_at_once_let_two_in(
+    queue: Queue, register: Register, connect: Connect, tick: Tick
+) -> None:
+    """The second waits for the key and then counts anew; by its old snapshot it would let nobody in."""
+    await queue.enqueue_many([NewJob(kind="mail", key="k", key_limit=2) for _ in range(4)])
+    one, two = await register("one"), await register("two")
+    await tick()
+    (first,), (second,) = (await one.step(1)).jobs, (await two.step(1)).jobs
+    ack = "SELECT verdict FROM paceline.step($1, 0, $2, $3)"
+    holding, waiting, watcher = await connect(), await connect(), await connect()
+    await holding.execute("BEGIN")
+    await holding.fetch(ack, one.id, [first.id], [first.fence])
+    await behind(holding, watcher, waiting, ack, two.id, [second.id], [second.fence])
+    assert await queue.database.value(HELD) == 2

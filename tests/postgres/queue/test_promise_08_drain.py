@@ -28,7 +28,7 @@ async def test_whoever_takes_away_waits_for_a_claim_in_flight_and_sees_it(
     runner = await register(external=False)
     claiming, taking, watcher = await connect(), await connect(), await connect()
     await claiming.execute("BEGIN")
-    assert len(await claiming.fetch(STEP, runner.id, 2)) == 3
+    assert await claiming.fetchrow(STEP, runner.id, 2) == ("ok", [1, 2])
 
     answer = await behind(claiming, watcher, taking, TAKE_AWAY[way], runner.id)
 
@@ -51,7 +51,7 @@ async def test_a_claim_that_waited_for_it_takes_nothing(
 
     rows = await behind(taking, watcher, claiming, STEP, runner.id, 2)
 
-    assert [row["id"] for row in rows] == [None]
+    assert [row["ids"] for row in rows] == [None]
     assert await queue.database.value(HELD, runner.id) is None
 
 

@@ -28,6 +28,15 @@ async def test_and_the_other_way_round(queue: Queue, register: Register) -> None
     assert [job.id for job in (await runner.step(1)).jobs] == [low.id]
 
 
+async def test_the_highest_priority_of_all_lanes_is_taken_first(queue: Queue, register: Register) -> None:
+    made = [
+        await queue.enqueue(NewJob(kind=kind, priority=priority)) for kind, priority in (("a", 3), ("b", 8), ("a", 6))
+    ]
+    runner = await register()
+    order = [(await runner.step(1)).jobs[0].id for _ in made]
+    assert order == [made[1].id, made[2].id, made[0].id]
+
+
 async def test_a_batch_comes_back_in_order_of_priority_and_becoming_ready(
     queue: Queue, register: Register, tick: Tick
 ) -> None:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from paceline.claims import Finished
+from paceline.job import NewJob
 from paceline.queue import Queue
 from support.pg import Connect, Register, Tick
 
@@ -25,9 +27,9 @@ async def _rows_of_a_claim(queue: Queue, register: Register, connect: Connect, t
     connection = await connect()
     async with connection.transaction():
         before = await connection.fetchval(READ)
-        rows = await connection.fetch("SELECT id FROM paceline.step($1, 50)", runner.id)
+        claimed = await connection.fetchval("SELECT cardinality(ids) FROM paceline.step($1, 50)", runner.id)
         after = await connection.fetchval(READ)
-    assert len(rows) == 51
+    assert claimed == 50
     touched: int = after - before
     return touched
 
@@ -40,14 +42,14 @@ async def _rows_of_a_claim(queue: Queue, register: Register, connect: Connect, t
 async def test_a_claim_touches_only_what_it_takes(
     queue: Queue, register: Register, connect: Connect, tick: Tick, waiting: int, priority: int, state: str
 ) -> None:
-    await queue.enqueue("mail")
+    await queue.enqueue(NewJob(kind="mail", priority=priority))
     key = None
     if state == "b":
         await queue.database.value("SELECT paceline.set_key('builds', 'k', 1)")
         key = await queue.database.value("SELECT id FROM paceline.key")
     await queue.database.value(FILL, waiting, priority, state, key)
     if state != "r":
-        await queue.database.value(FILL, 100, 5, "r", None)
+        await queue.enqueue_many([NewJob(kind="mail")] * 100)
     assert await _rows_of_a_claim(queue, register, connect, tick) < MOST
 
 
@@ -60,13 +62,9 @@ async def test_a_claim_skips_what_was_finished_while_an_old_snapshot_keeps_it_fr
     await holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     await holder.fetchval("SELECT count(*) FROM paceline.job")
     runner = await register("worker")
-    done: list[tuple[int, int]] = []
+    done: list[Finished] = []
     for _ in range(26):
-        rows = await queue.database.rows(
-            "SELECT id, fence FROM paceline.step($1, 200, $2, $3) WHERE id IS NOT NULL",
-            runner.id, [job for job, _ in done], [fence for _, fence in done],
-        )  # fmt: skip
-        done = [(row["id"], row["fence"]) for row in rows]
+        done = [Finished(job) for job in (await runner.step(200, done)).jobs]
     await tick()
     await tick()
     low = await queue.database.value("SELECT max(low) FROM paceline.band")

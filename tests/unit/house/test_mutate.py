@@ -39,6 +39,12 @@ def test_a_mutation_that_breaks_the_import_is_not_taken_for_red(tree: Path) -> N
     assert _try(tree, "age >=").verdict is Verdict.BROKEN
 
 
+def test_a_mutation_that_breaks_a_fixture_is_not_taken_for_red(tree: Path) -> None:
+    broken = "import pytest\n@pytest.fixture\ndef people(): return 1 / 0\ndef test_people(people): pass\n"
+    (tree / "test_guard.py").write_text(broken)
+    assert _try(tree, "age >= 8").verdict is Verdict.BROKEN
+
+
 def test_a_test_that_does_not_exist_is_not_taken_for_red(tree: Path) -> None:
     outcome = attempt(Mutation("x", "sdk/guard.py", "age >= 18", "True", "test_guard.py::test_gone"), tree)
     assert outcome.verdict is Verdict.BROKEN

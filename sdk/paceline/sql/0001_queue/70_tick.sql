@@ -230,17 +230,13 @@ BEGIN
     RETURN true;
 END $$;
 
--- Inside somebody's step: cheap when not due, and never an error of his.
-CREATE FUNCTION paceline.tick_if_due() RETURNS void
+-- Inside somebody's step: never an error of his.
+CREATE FUNCTION paceline.tick_safely() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    IF (SELECT t.next_at <= clock_timestamp() FROM paceline.tick t) THEN
-        BEGIN
-            PERFORM paceline.do_tick();
-        EXCEPTION WHEN OTHERS THEN
-            RAISE WARNING 'paceline: housekeeping: %', SQLERRM;
-        END;
-    END IF;
+    PERFORM paceline.do_tick();
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING 'paceline: housekeeping: %', SQLERRM;
 END $$;
 
 CREATE FUNCTION paceline.tick() RETURNS boolean

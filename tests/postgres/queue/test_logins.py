@@ -1,0 +1,146 @@
+"""Logins are bound to pools: a runner of pool A can neither see, claim nor ack a job of pool B, nor read a table."""
+
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import TypeAlias
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import pytest
+
+from paceline.claims import Finished, Incarnation, Registration
+from paceline.database import Database
+from paceline.errors import NotAllowedError
+from paceline.queue import Queue
+from support.pg import Register
+
+Login: TypeAlias = Callable[..., Awaitable[Database]]
+
+
+@pytest.fixture
+async def login(database: Database, migrated: str) -> AsyncIterator[Login]:
+    """A real login with some roles: `await login(runner="builds")`; `"*"` is every pool."""
+    names: list[str] = []
+    async with AsyncExitStack() as stack:
+
+        async def make(**roles: str) -> Database:
+            name, password = f"l_{secrets.token_hex(6)}", secrets.token_hex(8)
+            await database.value(f"CREATE ROLE {name} LOGIN PASSWORD '{password}'")
+            names.append(name)
+            for role, pool in roles.items():
+                await database.value(
+                    "SELECT paceline.grant_login($1, $2, $3)", name, role, None if pool == "*" else pool
+                )
+            parts = urlsplit(migrated)
+            url = urlunsplit(parts._replace(netloc=f"{name}:{password}@{parts.hostname}:{parts.port}"))
+            return await stack.enter_async_context(await Database.open(url, size=2))
+
+        yield make
+    for name in names:
+        await database.value(f"DROP ROLE {name}")
+
+
+def _registration(pool: str = "builds", name: str = "r") -> Registration:
+    return Registration(name=name, pool=pool, kinds=("*",))
+
+
+async def test_a_producer_of_one_pool_enqueues_there_and_nowhere_else(queue: Queue, login: Login) -> None:
+    await queue.enqueue("mail")
+    await Queue(queue.database, "other").enqueue("mail")
+    mine = await login(producer="builds")
+    assert (await Queue(mine, "builds").enqueue("mail")).created
+    with pytest.raises(NotAllowedError, match=r'pool "other": .*paceline pool grant other --login l_\w+ --as producer'):
+        await Queue(mine, "other").enqueue("mail")
+    with pytest.raises(NotAllowedError):
+        await Incarnation.register(mine, _registration())
+
+
+async def test_only_who_may_use_every_pool_makes_a_new_one(login: Login) -> None:
+    with pytest.raises(NotAllowedError):
+        await Queue(await login(producer="builds"), "new").enqueue("mail")
+    assert (await Queue(await login(producer="*"), "new").enqueue("mail")).created
+
+
+async def test_a_runner_of_one_pool_neither_serves_nor_fills_another(queue: Queue, login: Login) -> None:
+    await queue.enqueue("mail")
+    await Queue(queue.database, "other").enqueue("mail")
+    mine = await login(runner="builds")
+    runner = await Incarnation.register(mine, _registration())
+    assert len((await runner.step(5)).jobs) == 1
+    with pytest.raises(NotAllowedError):
+        await Incarnation.register(mine, _registration("other"))
+    with pytest.raises(NotAllowedError):
+        await Queue(mine, "builds").enqueue("mail")
+
+
+async def test_nobody_acts_for_a_runner_that_another_login_registered(
+    queue: Queue, register: Register, login: Login
+) -> None:
+    await queue.enqueue("mail")
+    theirs = await register()
+    (job,) = (await theirs.step(1)).jobs
+    mine = await login(runner="builds")
+    thief = await Incarnation.register(mine, _registration(name="thief"))
+    assert (await thief.step(0, [Finished(job)])).refused == {job.id}
+    thief.id = theirs.id
+    for attempt in (
+        thief.step(1, [Finished(job)]),
+        thief.heartbeat(),
+        thief.drain(),
+        thief.hand_back([job]),
+        thief.deregister(),
+        mine.value("SELECT paceline.fence_incarnation($1, 'x')", theirs.id),
+    ):
+        with pytest.raises(NotAllowedError):
+            await attempt
+    assert not (await theirs.step(0, [Finished(job)])).refused
+
+
+async def test_no_table_can_be_read_and_no_inner_function_called(login: Login) -> None:
+    mine = await login(runner="builds", producer="builds", reader="builds", gateway="builds", operator="builds")
+    async with mine.connection() as connection:
+        for table in ("job", "history", "dead", "login", "incarnation", "runner_taint", "seq"):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await connection.fetch(f"TABLE paceline.{table}")
+        for call in ("ack(1, '{}', '{}', NULL, true)", "end_incarnations('{1}', 'x')", "do_tick()", "elect(1)"):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError, match="permission denied for function"):
+                await connection.fetch(f"SELECT paceline.{call}")
+
+
+async def test_grants_are_the_owners_business(login: Login) -> None:
+    mine = await login(operator="*", gateway="*")
+    with pytest.raises(NotAllowedError):
+        await mine.value("SELECT paceline.grant_login('somebody', 'runner', NULL)")
+
+
+async def test_a_role_taken_on_later_does_not_change_who_asks(queue: Queue, login: Login) -> None:
+    """`SET ROLE` changes current_user; the login stays who it is."""
+    mine = await login(reader="builds")
+    owner = urlsplit(queue.database.address.url).username
+    name = urlsplit(mine.address.url).username
+    await queue.database.value(f'GRANT "{owner}" TO {name}')
+    async with mine.connection() as connection:
+        await connection.execute(f'SET ROLE "{owner}"')
+        with pytest.raises(asyncpg.PostgresError, match="may not do this"):
+            await connection.fetch("SELECT paceline.drain(1)")
+
+
+async def test_taking_a_grant_away_fences_what_was_registered_with_it(
+    queue: Queue, register: Register, login: Login
+) -> None:
+    await queue.enqueue("mail")
+    mine = await login(runner="builds")
+    runner = await Incarnation.register(mine, _registration())
+    (job,) = (await runner.step(1)).jobs
+    name = urlsplit(mine.address.url).username
+    await queue.database.value("SELECT paceline.revoke_login($1, 'runner', 'builds')", name)
+    assert (await runner.step(1, [Finished(job)])).verdict == "fenced"
+    other = await register("other")
+    assert [each.id for each in (await other.step(1)).jobs] == [job.id]
+
+
+async def test_housekeeping_may_be_done_by_runners_and_not_by_producers(login: Login) -> None:
+    assert await (await login(runner="builds")).value("SELECT paceline.tick()") is True
+    with pytest.raises(NotAllowedError):
+        await (await login(producer="builds")).value("SELECT paceline.tick()")

@@ -1,0 +1,103 @@
+"""NOTIFY only wakes, and only where somebody waits; without it everything is found by the next look."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from paceline.claims import Failed
+from paceline.job import NewJob
+from paceline.queue import Queue
+from support.pg import Connect, Expire, Register, Tick
+
+
+@pytest.fixture
+async def heard(queue: Queue, connect: Connect) -> Callable[[], int]:
+    """How many notifications have come for the pool; a probe of our own tells that all have arrived."""
+    pool = await queue.database.value("SELECT id FROM paceline.pool_for('builds') id")
+    listener = await connect()
+    events: list[str] = []
+    await listener.add_listener(f"paceline_{pool}", lambda *_: events.append("work"))
+    return lambda: len(events)
+
+
+async def _settle(connect: Connect) -> None:
+    """A round trip through the same server: what was committed before it has been sent."""
+    probe = await connect()
+    done = asyncio.Event()
+    await probe.add_listener("probe", lambda *_: done.set())
+    await probe.execute("NOTIFY probe")
+    await done.wait()
+    await asyncio.sleep(0)
+
+
+async def _wait_for_work(queue: Queue, seconds: float = 60) -> None:
+    await queue.database.value("SELECT paceline.await_work(paceline.pool_for('builds'), $1)", seconds)
+
+
+async def test_nobody_waits_and_nothing_is_sent(queue: Queue, heard: Callable[[], int], connect: Connect) -> None:
+    await queue.enqueue("mail")
+    await _settle(connect)
+    assert heard() == 0
+
+
+async def test_an_enqueue_wakes_who_waits_once_for_each_commit(
+    queue: Queue, heard: Callable[[], int], connect: Connect
+) -> None:
+    await _wait_for_work(queue)
+    await queue.enqueue_many([NewJob(kind="mail")] * 100)
+    await _settle(connect)
+    assert heard() == 1
+
+
+async def test_a_job_of_the_future_wakes_nobody_until_it_is_due(
+    queue: Queue, heard: Callable[[], int], connect: Connect, tick: Tick
+) -> None:
+    await _wait_for_work(queue)
+    made = await queue.enqueue(NewJob(kind="mail", delay=timedelta(hours=1)))
+    await _settle(connect)
+    assert heard() == 0
+    await queue.database.value("UPDATE paceline.job SET run_at = clock_timestamp() WHERE id = $1", made.id)
+    await tick()
+    await _settle(connect)
+    assert heard() == 1
+
+
+async def test_who_has_stopped_asking_is_not_woken(queue: Queue, heard: Callable[[], int], connect: Connect) -> None:
+    await _wait_for_work(queue, seconds=0)
+    await queue.enqueue("mail")
+    await _settle(connect)
+    assert heard() == 0
+
+
+async def test_a_lost_job_wakes_the_others(
+    queue: Queue, heard: Callable[[], int], connect: Connect, register: Register, expire_lease: Expire, tick: Tick
+) -> None:
+    await queue.enqueue("mail")
+    runner = await register()
+    await runner.step(1)
+    await _wait_for_work(queue)
+    await expire_lease(runner)
+    await tick()
+    await _settle(connect)
+    assert heard() == 1
+
+
+async def test_a_delayed_a_keyed_and_a_retried_job_become_claimable_with_no_runner_alive(
+    queue: Queue, register: Register, tick: Tick
+) -> None:
+    """Only the operator's tick is made: a group at zero must wake for them."""
+    delayed = await queue.enqueue(NewJob(kind="mail", delay=timedelta(hours=1)))
+    keyed = await queue.enqueue(NewJob(kind="mail", key="k"))
+    retried = await queue.enqueue("mail")
+    runner = await register()
+    (job,) = (await runner.step(1)).jobs
+    assert job.id == retried.id
+
+    await runner.fail([Failed(job, "again", timedelta(0))])
+    await runner.deregister()
+    await queue.database.value("UPDATE paceline.job SET run_at = clock_timestamp() WHERE id = $1", delayed.id)
+    await tick()
+    ready = await queue.database.rows("SELECT id FROM paceline.job WHERE state = 'r' ORDER BY id")
+    assert [row["id"] for row in ready] == sorted([delayed.id, keyed.id, retried.id])
