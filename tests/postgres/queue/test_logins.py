@@ -144,3 +144,16 @@ async def test_housekeeping_may_be_done_by_runners_and_not_by_producers(login: L
     assert await (await login(runner="builds")).value("SELECT paceline.tick()") is True
     with pytest.raises(NotAllowedError):
         await (await login(producer="builds")).value("SELECT paceline.tick()")
+
+
+async def test_a_runner_may_taint_itself_and_nobody_else(queue: Queue, register: Register, login: Login) -> None:
+    mine = await login(runner="builds")
+    own = await Incarnation.register(mine, _registration(name="own"))
+    other = await register("other")
+    taint = "SELECT paceline.taint_runner($1, $2, '{dev}', '{x}', '{NoClaim}')"
+    await mine.value(taint, own.runner, "cli")
+    await queue.enqueue("mail")
+    assert not (await own.step(1)).jobs
+    for runner, source in ((other.runner, "cli"), (own.runner, "annotation")):
+        with pytest.raises(NotAllowedError):
+            await mine.value(taint, runner, source)

@@ -135,6 +135,7 @@ async def test_an_ack_does_not_fail_for_a_missing_partition(queue: Queue, regist
     assert await queue.database.value(PLACES, made.id) == ["history d"]
     assert await queue.database.value(PLACES, failing.id) == ["dead"]
 
+    await queue.database.value("UPDATE paceline.history_late SET finished_at = finished_at - interval '3 days'")
     await queue.database.value("UPDATE paceline.tick SET next_at = '-infinity', slow_at = '-infinity'")
     assert await queue.tick()
     assert await queue.database.value("SELECT result FROM paceline.history WHERE id = $1", made.id) == "7"

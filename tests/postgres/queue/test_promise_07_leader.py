@@ -48,7 +48,7 @@ async def test_the_old_leaders_open_claim_is_over_before_the_new_one_leads(
     old, new = await register("old", group="leaders"), await register("new", group="leaders")
     claiming, promoting, watcher = await connect(), await connect(), await connect()
     await claiming.execute("BEGIN")
-    assert await claiming.fetchrow(STEP, old.id, 1) == ("ok", [1])
+    assert [tuple(row) for row in await claiming.fetch(STEP, old.id, 1)] == [("ok", [1])]
 
     await behind(claiming, watcher, promoting, "SELECT paceline.promote($1, $2)", group, new.runner)
 

@@ -28,7 +28,7 @@ async def test_whoever_takes_away_waits_for_a_claim_in_flight_and_sees_it(
     runner = await register(external=False)
     claiming, taking, watcher = await connect(), await connect(), await connect()
     await claiming.execute("BEGIN")
-    assert await claiming.fetchrow(STEP, runner.id, 2) == ("ok", [1, 2])
+    assert [tuple(row) for row in await claiming.fetch(STEP, runner.id, 2)] == [("ok", [1, 2])]
 
     answer = await behind(claiming, watcher, taking, TAKE_AWAY[way], runner.id)
 

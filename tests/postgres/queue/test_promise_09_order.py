@@ -53,7 +53,7 @@ async def test_a_batch_comes_back_in_order_of_priority_and_becoming_ready(
 async def test_five_hundred_lanes_all_get_their_turn(queue: Queue, register: Register) -> None:
     await queue.enqueue_many([NewJob(kind=f"kind-{number}") for number in range(500) for _ in range(2)])
     runner = await register()
-    seen = set()
+    seen: set[str] = set()
     for _ in range(20):
         jobs = (await runner.step(50)).jobs
         seen.update(job.kind for job in jobs)

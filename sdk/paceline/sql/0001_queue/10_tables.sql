@@ -70,8 +70,10 @@ CREATE TABLE paceline.band (
     PRIMARY KEY (lane, priority)
 ) WITH (fillfactor = 20);
 
-CREATE TABLE paceline.mark (                -- positions that will be safe to skip once these transactions are over
+-- Positions and times that will be safe to skip to once all transactions before `xid` are over.
+CREATE TABLE paceline.mark (
     seq bigint NOT NULL,
+    at  timestamptz NOT NULL,
     xid xid8 NOT NULL
 );
 
@@ -168,7 +170,8 @@ CREATE TABLE paceline.incarnation (
     cancels       boolean NOT NULL DEFAULT false     -- somebody wants one of its jobs cancelled
 ) WITH (fillfactor = 20);
 CREATE INDEX incarnation_runner ON paceline.incarnation (runner);
-CREATE INDEX incarnation_lease ON paceline.incarnation (lease_until) WHERE state <> 'z';
+-- not by lease_until: a heartbeat changes that, and would then not be a HOT update
+CREATE INDEX incarnation_live ON paceline.incarnation (id) WHERE state <> 'z';
 
 CREATE TABLE paceline.leader (              -- one row for each group with dispatch: Leader
     grp         integer PRIMARY KEY REFERENCES paceline.runner_group ON DELETE CASCADE,
@@ -214,6 +217,7 @@ CREATE INDEX job_ready ON paceline.job (lane, priority, seq) WHERE state = 'r';
 CREATE INDEX job_scheduled ON paceline.job (run_at) WHERE state = 's';
 CREATE INDEX job_blocked ON paceline.job (key, lane, priority DESC, seq) WHERE state = 'b';
 CREATE INDEX job_key ON paceline.job (key, state) WHERE key IS NOT NULL AND state IN ('r', 'x');
+CREATE INDEX job_waiting ON paceline.job (lane, state) WHERE state IN ('s', 'b');   -- for counting
 CREATE INDEX job_incarnation ON paceline.job (incarnation) WHERE state = 'x';
 CREATE INDEX job_expires ON paceline.job (expires_at) WHERE expires_at IS NOT NULL AND state <> 'x';
 CREATE UNIQUE INDEX job_dedupe ON paceline.job (kind, dedupe) WHERE dedupe IS NOT NULL;
@@ -314,6 +318,8 @@ CREATE TABLE paceline.tick (
     review_at     timestamptz NOT NULL DEFAULT '-infinity',  -- lanes served, permits held for nothing
     slow_at       timestamptz NOT NULL DEFAULT '-infinity',  -- partitions, retention, lanes and keys out of use
     reviewed      bigint NOT NULL DEFAULT 0,                 -- the last key that was looked at
+    knock_low     bigint NOT NULL DEFAULT 0,                 -- no knock is below this position
+    release_low   timestamptz NOT NULL DEFAULT '-infinity',  -- no scheduled job is due before this
     history_until timestamptz NOT NULL DEFAULT '-infinity',  -- partitions exist up to here
     history_days  integer NOT NULL DEFAULT 7 CHECK (history_days > 0)
 ) WITH (fillfactor = 20);

@@ -7,20 +7,24 @@ DECLARE v_ids bigint[];
 BEGIN
     SELECT array_agg(x.id) INTO v_ids FROM (
         SELECT i.id FROM paceline.incarnation i WHERE i.state <> 'z' AND i.lease_until <= clock_timestamp()
-         ORDER BY i.lease_until LIMIT 100 FOR UPDATE SKIP LOCKED) x;
+         ORDER BY i.id LIMIT 100 FOR UPDATE SKIP LOCKED) x;
     RETURN paceline.end_incarnations(v_ids, 'LeaseExpired', false);
 END $$;
 
 -- Due jobs become ready, or knock if they have a key.
 CREATE FUNCTION paceline.release() RETURNS integer[]
 LANGUAGE plpgsql AS $$
-DECLARE v_now constant timestamptz := clock_timestamp(); v_pools integer[];
+DECLARE
+    v_now constant timestamptz := clock_timestamp();
+    v_low constant timestamptz := (SELECT t.release_low FROM paceline.tick t);
+    v_pools integer[];
 BEGIN
     WITH due AS (
         UPDATE paceline.job j
            SET state = CASE WHEN j.key IS NULL THEN 'r' ELSE 'b' END::"char", run_at = NULL, seq = nextval('paceline.seq'),
                ready_at = CASE WHEN j.key IS NULL THEN v_now END
-         WHERE j.id = ANY (ARRAY(SELECT s.id FROM paceline.job s WHERE s.state = 's' AND s.run_at <= v_now
+         WHERE j.id = ANY (ARRAY(SELECT s.id FROM paceline.job s
+                                  WHERE s.state = 's' AND s.run_at <= v_now AND s.run_at >= v_low
                                   ORDER BY s.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED))
         RETURNING j.lane, j.key
     ), knocks AS (
@@ -40,11 +44,12 @@ $$;
 -- Keys that knocked, and keys that only time opens.
 CREATE FUNCTION paceline.admit_knocking() RETURNS integer[]
 LANGUAGE plpgsql AS $$
-DECLARE v_keys bigint[];
+DECLARE v_keys bigint[]; v_low constant bigint := (SELECT t.knock_low FROM paceline.tick t);
 BEGIN
     WITH knocked AS (
         DELETE FROM paceline.knock k WHERE k.seq = ANY (ARRAY(
-            SELECT o.seq FROM paceline.knock o ORDER BY o.seq LIMIT 1000 FOR UPDATE SKIP LOCKED)) RETURNING k.key)
+            SELECT o.seq FROM paceline.knock o WHERE o.seq >= v_low ORDER BY o.seq LIMIT 1000 FOR UPDATE SKIP LOCKED))
+        RETURNING k.key)
     SELECT array_agg(DISTINCT knocked.key) INTO v_keys FROM knocked;
     v_keys := coalesce(v_keys, '{}') || ARRAY(
         SELECT k.id FROM paceline.key k WHERE k.rate IS NOT NULL
@@ -92,15 +97,20 @@ BEGIN
     INSERT INTO paceline.knock (key) SELECT k FROM unnest(v_keys) k;
 END $$;
 
--- The low-water mark. A position is safe to skip to once every transaction that could have taken a lower one is over:
--- read the sequence, then note the next transaction id; each writer takes its id before its first position. Only lanes
--- where jobs were finished lately have dead index entries to skip.
+-- The low-water marks. A position is safe to skip to once every transaction that could have taken a lower one is over:
+-- read the sequence and the clock, then note the next transaction id; each writer takes its id before its first position
+-- and its first look at the clock. Only lanes where jobs were finished lately have dead index entries to skip.
 CREATE FUNCTION paceline.advance_marks() RETURNS void
 LANGUAGE plpgsql AS $$
-DECLARE v_safe bigint; v_last bigint; v_xid xid8;
+DECLARE v_safe bigint; v_time timestamptz; v_last bigint;
 BEGIN
-    SELECT max(m.seq) INTO v_safe FROM paceline.mark m WHERE m.xid <= pg_snapshot_xmin(pg_current_snapshot());
+    SELECT max(m.seq), max(m.at) INTO v_safe, v_time
+      FROM paceline.mark m WHERE m.xid <= pg_snapshot_xmin(pg_current_snapshot());
     IF v_safe IS NOT NULL THEN
+        UPDATE paceline.tick t SET
+            knock_low = least(v_safe + 1, (SELECT k.seq FROM paceline.knock k WHERE k.seq >= t.knock_low ORDER BY k.seq LIMIT 1)),
+            release_low = least(v_time, (SELECT j.run_at FROM paceline.job j WHERE j.state = 's' AND j.run_at >= t.release_low
+                                          ORDER BY j.run_at LIMIT 1));
         DELETE FROM paceline.mark m WHERE m.seq <= v_safe;
         UPDATE paceline.band b SET low = n.low
           FROM (SELECT x.lane, x.priority, least(v_safe + 1,
@@ -111,23 +121,27 @@ BEGIN
          WHERE b.lane = n.lane AND b.priority = n.priority AND n.low > b.low;
     END IF;
     SELECT s.last_value INTO v_last FROM paceline.seq s;
-    v_xid := pg_snapshot_xmax(pg_current_snapshot());
-    IF (SELECT count(*) < 20 AND coalesce(max(m.seq), 0) < v_last FROM paceline.mark m) THEN
-        INSERT INTO paceline.mark (seq, xid) VALUES (v_last, v_xid);
-    END IF;
+    v_time := clock_timestamp();
+    INSERT INTO paceline.mark (seq, at, xid)
+    SELECT v_last, v_time, pg_snapshot_xmax(pg_current_snapshot())
+     WHERE (SELECT count(*) < 20 AND coalesce(max(m.seq), 0) < v_last FROM paceline.mark m);
 END $$;
 
--- Partitions for the next days, made apart and attached, which does not stop readers or writers.
+-- Partitions for the next days, made apart and attached, which does not stop readers or writers; and for the days of
+-- rows that came too late for theirs.
 CREATE FUNCTION paceline.make_partitions(p_days integer DEFAULT 8) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_today constant timestamp := date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC');
+    v_late constant timestamp := least(
+        (SELECT date_trunc('day', min(h.finished_at) AT TIME ZONE 'UTC') FROM paceline.history_late h),
+        (SELECT date_trunc('day', min(a.ended_at) AT TIME ZONE 'UTC') FROM paceline.attempt_late a), v_today);
     v_from timestamp;
     v_name text;
     v_table text;
 BEGIN
     FOREACH v_table IN ARRAY ARRAY['history', 'attempt'] LOOP
-        FOR v_from IN SELECT generate_series(v_today, v_today + make_interval(days => p_days), interval '1 day') LOOP
+        FOR v_from IN SELECT generate_series(v_late, v_today + make_interval(days => p_days), interval '1 day') LOOP
             v_name := format('%s_%s', v_table, to_char(v_from, 'YYYYMMDD'));
             CONTINUE WHEN to_regclass(format('paceline.%I', v_name)) IS NOT NULL;
             EXECUTE format('CREATE TABLE paceline.%I (LIKE paceline.%I INCLUDING ALL)', v_name, v_table);

@@ -57,22 +57,29 @@ BEGIN
        AND NOT EXISTS (SELECT FROM paceline.runner_group g WHERE g.pool = v_pool);
 END $$;
 
--- 'cancelled', 'cancelling' (its runner is told), 'finished' or 'unknown'.
+-- 'cancelled', 'cancelling' (its runner is told), 'finished' or 'unknown'. The runner's row is locked before the job's,
+-- as everybody does who takes jobs away from a runner.
 CREATE FUNCTION paceline.cancel(p_job bigint) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE v_job paceline.job; v_pool integer;
+DECLARE v_job paceline.job; v_pool integer; v_incarnation bigint;
 BEGIN
-    SELECT j.* INTO v_job FROM paceline.job j WHERE j.id = p_job FOR UPDATE;
-    IF NOT FOUND THEN
+    SELECT l.pool INTO v_pool FROM paceline.job j JOIN paceline.lane l ON l.id = j.lane WHERE j.id = p_job;
+    IF FOUND THEN
+        PERFORM paceline.require(v_pool, 'producer', 'gateway', 'operator');
+    END IF;
+    LOOP
+        SELECT j.incarnation INTO v_incarnation FROM paceline.job j WHERE j.id = p_job;
+        PERFORM FROM paceline.incarnation i WHERE i.id = v_incarnation FOR NO KEY UPDATE;
+        SELECT j.* INTO v_job FROM paceline.job j WHERE j.id = p_job FOR UPDATE;
+        EXIT WHEN v_job.incarnation IS NOT DISTINCT FROM v_incarnation;   -- else it was claimed or given back meanwhile
+    END LOOP;
+    IF v_job.id IS NULL THEN
         RETURN CASE WHEN EXISTS (SELECT FROM paceline.history h WHERE h.id = p_job)
                       OR EXISTS (SELECT FROM paceline.history_late h WHERE h.id = p_job)
                       OR EXISTS (SELECT FROM paceline.dead d WHERE d.id = p_job) THEN 'finished' ELSE 'unknown' END;
-    END IF;
-    SELECT l.pool INTO v_pool FROM paceline.lane l WHERE l.id = v_job.lane;
-    PERFORM paceline.require(v_pool, 'producer', 'gateway', 'operator');
-    IF v_job.state = 'x' THEN
+    ELSIF v_job.state = 'x' THEN
         UPDATE paceline.job j SET cancel = true WHERE j.id = p_job;
-        UPDATE paceline.incarnation i SET cancels = true WHERE i.id = v_job.incarnation;
+        UPDATE paceline.incarnation i SET cancels = true WHERE i.id = v_incarnation;
         PERFORM paceline.wake(ARRAY[v_pool]);
         RETURN 'cancelling';
     END IF;

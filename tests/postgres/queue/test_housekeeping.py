@@ -1,0 +1,96 @@
+"""What goes by itself: old history, lanes and keys out of use, and nothing that is still needed."""
+
+import pytest
+
+from paceline.claims import Failed, Finished
+from paceline.job import NewJob
+from paceline.queue import Queue
+from support.pg import Register, Tick
+
+PARTITIONS = """
+SELECT array_agg(right(c.relname, 8) ORDER BY 1) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+ WHERE i.inhparent = 'paceline.history'::regclass"""
+LONG_AGO = """
+CREATE TABLE paceline.history_20200101 PARTITION OF paceline.history
+FOR VALUES FROM ('2020-01-01') TO ('2020-01-02')"""
+COUNT = "SELECT count(*) FROM paceline.{}"
+OLD = "UPDATE paceline.{} SET used_at = clock_timestamp() - interval '2 days'"
+
+
+async def _slowly(queue: Queue, tick: Tick) -> None:
+    await queue.database.value("UPDATE paceline.tick SET slow_at = '-infinity'")
+    await tick()
+
+
+async def test_partitions_exist_for_the_next_week_and_old_ones_go(queue: Queue, register: Register, tick: Tick) -> None:
+    made = await queue.enqueue("mail")
+    runner = await register()
+    await runner.step(0, [Finished(job) for job in (await runner.step(1)).jobs])
+    days = await queue.database.value(PARTITIONS)
+    assert len(days) >= 8
+    await queue.database.value(LONG_AGO)
+    await _slowly(queue, tick)
+    assert await queue.database.value(PARTITIONS) == days
+    assert await queue.database.value("SELECT count(*) FROM paceline.history WHERE id = $1", made.id) == 1
+
+
+@pytest.mark.parametrize("table", ["lane", "key"])
+async def test_what_nobody_has_used_for_a_day_goes_in_two_steps(
+    queue: Queue, register: Register, tick: Tick, table: str
+) -> None:
+    await queue.enqueue(NewJob(kind="mail", key="k"))
+    runner = await register()
+    await tick()
+    await runner.step(0, [Finished(job) for job in (await runner.step(1)).jobs])
+    await queue.database.value(OLD.format(table))
+    count = COUNT.format(table)
+    await _slowly(queue, tick)
+    assert await queue.database.value(count) == 1, "another transaction may just be using it"
+    await _slowly(queue, tick)
+    assert await queue.database.value(count) == 0
+    await queue.enqueue(NewJob(kind="mail", key="k"))
+    await tick()
+    assert len((await runner.step(1)).jobs) == 1
+
+
+@pytest.mark.parametrize("table", ["lane", "key"])
+async def test_what_is_used_again_before_the_second_step_stays(
+    queue: Queue, register: Register, tick: Tick, table: str
+) -> None:
+    made = await queue.enqueue(NewJob(kind="mail", key="k"))
+    await queue.cancel(made.id)
+    await queue.database.value(OLD.format(table))
+    await _slowly(queue, tick)
+    await queue.enqueue(NewJob(kind="mail", key="k"))
+    await _slowly(queue, tick)
+    await tick()
+    runner = await register()
+    assert len((await runner.step(1)).jobs) == 1
+
+
+async def test_a_lane_that_a_dead_letter_needs_stays(queue: Queue, register: Register, tick: Tick) -> None:
+    made = await queue.enqueue("mail")
+    runner = await register()
+    (job,) = (await runner.step(1)).jobs
+    await runner.fail([Failed(job, "boom")])
+    await queue.database.value(OLD.format("lane"))
+    await _slowly(queue, tick)
+    await _slowly(queue, tick)
+    assert await queue.redrive([made.id]) == [made.id]
+    assert len((await runner.step(1)).jobs) == 1
+
+
+async def test_housekeeping_happens_at_most_ten_times_a_second(queue: Queue) -> None:
+    await queue.database.value("UPDATE paceline.tick SET next_at = '-infinity'")
+    assert [await queue.tick() for _ in range(3)] == [True, False, False]
+
+
+async def test_a_fault_in_the_housekeeping_does_not_fail_a_step(queue: Queue, register: Register) -> None:
+    made = await queue.enqueue("mail")
+    runner = await register()
+    (job,) = (await runner.step(1)).jobs
+    await queue.database.value("ALTER TABLE paceline.knock RENAME TO gone")
+    await queue.database.value("UPDATE paceline.tick SET next_at = '-infinity'")
+    step = await runner.step(1, [Finished(job)])
+    assert (step.verdict, step.refused) == ("ok", frozenset())
+    assert await queue.database.value("SELECT count(*) FROM paceline.history WHERE id = $1", made.id) == 1
