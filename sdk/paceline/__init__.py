@@ -1,1 +1,62 @@
-"""Paceline: jobs in Postgres, claimed by exactly one runner each."""
+"""Paceline: jobs in Postgres, claimed by exactly one runner each.
+
+The names below are loaded when they are first used: `import paceline` itself costs nothing, and a program that only
+enqueues never loads what only runners need.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from paceline.cron import Cron, CronEntry
+    from paceline.errors import (
+        DatabaseError,
+        InvalidInputError,
+        NameTakenError,
+        NotAllowedError,
+        NotFoundError,
+        PacelineError,
+        PoolConflictError,
+        PoolFullError,
+        SchemaError,
+        TooManyLanesError,
+    )
+    from paceline.handlers import Context, Handler, Jobs
+    from paceline.job import Enqueued, Fence, JobId, NewJob
+    from paceline.queue import Queue
+    from paceline.retry import Custom, Exponential, Fixed, GiveUp, Linear, Never, Retry, RetryPolicy
+    from paceline.sync import SyncQueue
+
+__all__ = [
+    "Context", "Cron", "CronEntry", "Custom", "DatabaseError", "Enqueued", "Exponential", "Fence", "Fixed", "GiveUp",
+    "Handler", "InvalidInputError", "JobId", "Jobs", "Linear", "NameTakenError", "Never", "NewJob", "NotAllowedError",
+    "NotFoundError", "PacelineError", "PoolConflictError", "PoolFullError", "Queue", "Retry", "RetryPolicy",
+    "SchemaError", "SyncQueue", "TooManyLanesError",
+]  # fmt: skip
+
+_HOMES: Final = {
+    "cron": ("Cron", "CronEntry"),
+    "errors": tuple(name for name in __all__ if name.endswith("Error")),
+    "handlers": ("Context", "Handler", "Jobs"),
+    "job": ("Enqueued", "Fence", "JobId", "NewJob"),
+    "queue": ("Queue",),
+    "retry": ("Custom", "Exponential", "Fixed", "GiveUp", "Linear", "Never", "Retry", "RetryPolicy"),
+    "sync": ("SyncQueue",),
+}
+_HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}
+
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise that every name exists
+
+    def __getattr__(name: str) -> object:
+        """Load a public name from the module that has it."""
+        if name not in _HOME_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value: object = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """What can be had, loaded or not."""
+    return sorted({*globals(), *__all__})

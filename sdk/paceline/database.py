@@ -1,11 +1,12 @@
 """Connections to Postgres, and its errors in our words."""
 
 import contextlib
+import re
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from typing import TYPE_CHECKING, Any, Final, Self
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
@@ -30,57 +31,89 @@ BY_STATE: dict[str, type[errors.PacelineError]] = {
     "PL008": errors.PoolConflictError,
 }
 MIGRATE = "run: paceline migrate"
+UNREADABLE: Final = (
+    "the database URL cannot be read: write it like postgresql://user:password@host:5432/database, with "
+    '"/", "?", "#", "[" and "]" in a password as %2F, %3F, %23, %5B and %5D'
+)
+_HOSTS = re.compile(r"(?:(?:\[[^][]*\]|[^][:,]*)(?::[0-9]+)?(?:,|$))*")
+_FLAGS: Final = {"1": True, "true": True, "0": False, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
     """A database URL, and whether PgBouncer in transaction mode stands before it (`?pgbouncer=1`)."""
 
-    url: str
+    url: str = field(repr=False)
     pgbouncer: bool
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Take our own option out of a URL; the rest is PostgreSQL's."""
-        parts = urlsplit(text)
+        """Take our own option out of a URL; the rest is PostgreSQL's. No error quotes it: a password is in there."""
+        try:
+            parts = urlsplit(text)
+            options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        except ValueError:
+            raise errors.InvalidInputError(UNREADABLE) from None
         if parts.scheme not in ("postgresql", "postgres"):
             raise errors.InvalidInputError(
-                f'the database URL begins with "{parts.scheme}:": write it like postgresql://user:password@host/database'
+                "the database URL does not begin with postgresql://: "
+                "write it like postgresql://user:password@host:5432/database"
             )
-        options = parse_qsl(parts.query)
-        kept = urlencode([(key, value) for key, value in options if key != "pgbouncer"])
-        return cls(urlunsplit(parts._replace(query=kept)), ("pgbouncer", "1") in options)
+        # a password with a bare "/", "?" or "#" ends the host too early: its rest shows up in path or fragment
+        if not _HOSTS.fullmatch(_hosts(parts)) or "@" in parts.path or parts.fragment:
+            raise errors.InvalidInputError(UNREADABLE)
+        flag = dict(options).get("pgbouncer", "0")
+        if flag not in _FLAGS:
+            raise errors.InvalidInputError(f'the database URL has pgbouncer="{flag}" (use 1 or 0)')
+        kept = urlencode([(key, value) for key, value in options if key != "pgbouncer"], quote_via=quote)
+        return cls(urlunsplit(parts._replace(query=kept)), _FLAGS[flag])
+
+    @property
+    def place(self) -> str:
+        """Where it is, for messages."""
+        parts = urlsplit(self.url)
+        return f"{_hosts(parts) or 'localhost'}{parts.path}"
+
+
+def _hosts(parts: SplitResult) -> str:
+    return parts.netloc.rpartition("@")[2]
 
 
 @contextlib.contextmanager
-def in_our_words(address: str) -> Iterator[None]:
+def in_our_words(address: Address) -> Iterator[None]:
     """Turn what PostgreSQL says into errors that name the fix; passwords stay out of them."""
-    where = urlsplit(address)
-    place = f"{where.hostname or 'localhost'}:{where.port or 5432}{where.path}"
     try:
         yield
     except asyncpg.PostgresError as error:
-        raise _translated(error, place) from error
+        # asyncpg raises some of these itself (a value of the wrong type); those have no fields
+        message = getattr(error, "message", None) or str(error)
+        raise translated(error.sqlstate, message, getattr(error, "hint", None), address.place) from error
     except (OSError, asyncpg.InterfaceError) as error:
-        raise errors.DatabaseError(
-            f"cannot reach the database {place}: {str(error) or type(error).__name__}"
-        ) from error
+        raise unreachable(error, address.place) from error
 
 
-def _translated(error: asyncpg.PostgresError, place: str) -> errors.PacelineError:
-    state = error.sqlstate or ""
+def unreachable(error: Exception, place: str) -> errors.DatabaseError:
+    """The error for a connection that could not be made, or that broke."""
+    return errors.DatabaseError(f"cannot reach the database {place}: {str(error) or type(error).__name__}")
+
+
+def translated(state: str | None, message: str, hint: str | None, place: str) -> errors.PacelineError:
+    """The error of ours for an SQLSTATE; the same for every driver."""
+    state = state or ""
     if known := BY_STATE.get(state):
-        return known(f"{error.message}{f': {error.hint}' if error.hint else ''}")
+        return known(f"{message}{f': {hint}' if hint else ''}")
     match state:
         case "3F000" | "42883" | "42P01":
             return errors.SchemaError(f"the database {place} has no Paceline schema, or an older one: {MIGRATE}")
         case "25006":
             return errors.DatabaseError(f"the database {place} is read-only (a replica?): connect to the primary")
         case "28P01" | "28000":
-            return errors.DatabaseError(f"the database {place} refuses the login: {error.message}")
+            return errors.DatabaseError(f"the database {place} refuses the login: {message}")
         case "3D000":
-            return errors.DatabaseError(f"{error.message}: create it, or correct the URL")
-    return errors.DatabaseError(f"the database {place} says: {error.message}")
+            return errors.DatabaseError(f"{message}: create it, or correct the URL")
+    if state.startswith("22"):  # data that does not fit its type
+        return errors.InvalidInputError(message)
+    return errors.DatabaseError(f"the database {place} says: {message}")
 
 
 class Database:
@@ -95,7 +128,7 @@ class Database:
     async def open(cls, url: str, *, size: int = 4) -> Self:
         """Connect; PgBouncer is found out if the URL does not say it."""
         address = Address.parse(url)
-        with in_our_words(address.url):
+        with in_our_words(address):
             if not address.pgbouncer and await behind_pgbouncer(address.url):
                 address = Address(address.url, pgbouncer=True)
             options: dict[str, Any] = {"statement_cache_size": 0} if address.pgbouncer else {}
@@ -117,18 +150,18 @@ class Database:
     @contextlib.asynccontextmanager
     async def connection(self) -> "AsyncIterator[Connection]":
         """One connection for several statements."""
-        with in_our_words(self.address.url):
+        with in_our_words(self.address):
             async with self._pool.acquire() as connection:
                 yield connection
 
     async def rows(self, sql: str, *args: object) -> "list[Record]":
         """What a statement returns."""
-        with in_our_words(self.address.url):
+        with in_our_words(self.address):
             return await self._pool.fetch(sql, *args)
 
     async def value(self, sql: str, *args: object) -> Any:
         """The first column of the first row."""
-        with in_our_words(self.address.url):
+        with in_our_words(self.address):
             return await self._pool.fetchval(sql, *args)
 
 

@@ -19,6 +19,13 @@ PAYLOAD_LIMIT: Final = 2**20
 KIND = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:/]{0,126}[A-Za-z0-9])?")
 TAG = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 NAME_LIMIT: Final = 512
+LONGEST: Final = timedelta(days=36_500)
+LONGEST_TIMEOUT: Final = timedelta(days=24)
+"""Kept in milliseconds in 32 bits."""
+LARGEST: Final = 2**31 - 1
+
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""An escaped NUL in JSON, not the six characters that look like one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +65,18 @@ class NewJob:
         _need(0 <= self.priority <= 9, f"priority {self.priority} is out of range (0 to 9, higher first)")
         _need(self.delay is None or self.run_at is None, "delay and run_at exclude each other (give one)")
         _need(self.expires_in is None or self.expires_at is None, "expires_in and expires_at exclude each other")
-        for name, span in (("delay", self.delay), ("expires_in", self.expires_in), ("timeout", self.timeout)):
+        for name, number in (
+            ("priority", self.priority),
+            ("max_tries", self.max_tries),
+            ("max_losses", self.max_losses),
+        ):
+            _need(isinstance(number, int), f"{name} {number} is not a whole number")
+        for name, most, span in (
+            ("delay", LONGEST, self.delay),
+            ("expires_in", LONGEST, self.expires_in),
+            ("timeout", LONGEST_TIMEOUT, self.timeout),
+        ):
+            _need(span is None or span <= most, f"{name} {span} is too long (at most {most.days} days)")
             _need(
                 span is None or span >= timedelta(0),
                 f"{name} {span} is negative (leave it out, or give a positive one)",
@@ -67,13 +85,21 @@ class NewJob:
             _need(
                 moment is None or moment.tzinfo is not None, f"{name} {moment} has no time zone (use an aware datetime)"
             )
-        _need(self.key_limit is None or self.key_limit > 0, f"key_limit {self.key_limit} is out of range (at least 1)")
+        _need(
+            self.key_limit is None or 0 < self.key_limit <= LARGEST,
+            f"key_limit {self.key_limit} is out of range (1 to {LARGEST})",
+        )
         _need(self.key_limit is None or self.key is not None, "key_limit is given without a key")
         _need(1 <= self.max_tries <= 32767, f"max_tries {self.max_tries} is out of range (1 to 32767)")
         _need(0 <= self.max_losses <= 32767, f"max_losses {self.max_losses} is out of range (0 to 32767)")
         for name, text in (("key", self.key), ("dedupe", self.dedupe), ("trace", self.trace)):
             _need(text is None or 0 < len(text) <= NAME_LIMIT, f"{name} must have 1 to {NAME_LIMIT} characters")
             _need(text is None or "\0" not in text, f"{name} contains a NUL character, which PostgreSQL cannot store")
+            _need(
+                text is None or _encodable(text), f"{name} contains a lone surrogate, which is no character (remove it)"
+            )
+        for name, given in (("tags", self.tags), ("tolerations", self.tolerations)):
+            _need(not isinstance(given, str), f'{name} is the text "{given}" (give a tuple of texts)')
         for tag in self.tags:
             _need(TAG.fullmatch(tag), f'tag "{tag}" is no name (at most 63 letters, digits, "-", "_", ".")')
         for toleration in self.tolerations:
@@ -135,10 +161,21 @@ def encode(value: JsonValue, name: str, *, limit: int = PAYLOAD_LIMIT) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"{name} cannot be written as JSON: {error}") from None
-    _need(r"\u0000" not in text, f"{name} contains a NUL character, which PostgreSQL cannot store in JSON (remove it)")
-    size = len(text.encode("utf-8", "surrogatepass"))
+    except RecursionError:
+        raise InvalidInputError(f"{name} is nested too deeply (flatten it)") from None
+    _need(not _NUL.search(text), f"{name} contains a NUL character, which PostgreSQL cannot store in JSON (remove it)")
+    _need(_encodable(text), f"{name} contains a lone surrogate, which is no character (remove it)")
+    size = len(text.encode())
     _need(size <= limit, f"{name} has {size} bytes, the limit is {limit}: store it elsewhere and send a reference")
     return text
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def milliseconds(span: timedelta | None) -> int | None:

@@ -54,9 +54,9 @@ class Queue:
         """
         if not jobs:
             return []
-        arguments = (self.pool, *_arrays(jobs))
+        arguments = (self.pool, *arrays(jobs))
         if connection is not None:
-            with in_our_words(self.database.address.url):
+            with in_our_words(self.database.address):
                 rows = await connection.fetch(ENQUEUE, *arguments)
         else:
             rows = await self.database.rows(ENQUEUE, *arguments)
@@ -95,7 +95,7 @@ def _job(job: NewJob | str, payload: JsonValue) -> NewJob:
     return job
 
 
-def _arrays(jobs: Sequence[NewJob]) -> list[list[object] | None]:
+def arrays(jobs: Sequence[NewJob]) -> list[list[object] | None]:
     """One array for each column, in the order of COLUMNS; None where no job says anything."""
     columns: list[list[object]] = [
         [job.kind for job in jobs],

@@ -1,13 +1,20 @@
-"""The types of the database fixtures, for tests that name them."""
+"""The types of the database fixtures, for tests that name them, and a server for tests outside tests/postgres."""
 
 import asyncio
+import os
+import secrets
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Protocol, TypeAlias
 
 import asyncpg
+import pytest
 
 from paceline.claims import Incarnation
+from paceline.database import Database
+from paceline.migrate import migrate
+from paceline.testing import PostgresServer
+from support.shared import shared
 
 Connect: TypeAlias = "Callable[[], Awaitable[asyncpg.Connection[asyncpg.Record]]]"
 Tick: TypeAlias = Callable[[], Awaitable[None]]
@@ -55,3 +62,37 @@ async def behind(
     await waits_for_a_lock(watcher, second.get_server_pid())
     await first.execute("COMMIT")
     return await task
+
+
+async def everybody_is_done(database: Database) -> None:
+    """Return when all transactions that run now are over, those of other tests on the same server too.
+
+    What waits for that (low-water marks, lanes out of use) may then be expected at the next tick.
+    """
+    newest = await database.value("SELECT pg_snapshot_xmax(pg_current_snapshot())::text")
+    for _ in range(1000):
+        if await database.value("SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::text::xid8", newest):
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("some transaction on the server never ends")
+
+
+def one_server(factory: pytest.TempPathFactory) -> PostgresServer:
+    """The server that `postgres` of tests/conftest.py would give first, for fixtures that cannot have parameters."""
+    if url := os.environ.get("PACELINE_TEST_DATABASE_URL"):
+        return PostgresServer(url)
+
+    def start(owner: int) -> tuple[object, dict[str, str]]:
+        server = PostgresServer.start(owner=owner)
+        return server, {"url": server.url}
+
+    return PostgresServer(shared(factory, "pg18", start)["url"])
+
+
+def migrated_template(factory: pytest.TempPathFactory, server: PostgresServer, name: str) -> str:
+    """The name of a database with our schema, made once for the whole run."""
+
+    def make(_: int) -> tuple[object, dict[str, str]]:
+        return None, {"name": asyncio.run(server.template(f"paceline_{secrets.token_hex(4)}", migrate))}
+
+    return shared(factory, name, make)["name"]

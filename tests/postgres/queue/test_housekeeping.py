@@ -5,7 +5,7 @@ import pytest
 from paceline.claims import Failed, Finished
 from paceline.job import NewJob
 from paceline.queue import Queue
-from support.pg import Register, Tick
+from support.pg import Register, Tick, everybody_is_done
 
 PARTITIONS = """
 SELECT array_agg(right(c.relname, 8) ORDER BY 1) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -18,6 +18,7 @@ OLD = "UPDATE paceline.{} SET used_at = clock_timestamp() - interval '2 days'"
 
 
 async def _slowly(queue: Queue, tick: Tick) -> None:
+    await everybody_is_done(queue.database)
     await queue.database.value("UPDATE paceline.tick SET slow_at = '-infinity'")
     await tick()
 

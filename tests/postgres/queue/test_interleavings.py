@@ -5,7 +5,7 @@ from datetime import timedelta
 from paceline.claims import Failed
 from paceline.job import NewJob
 from paceline.queue import Queue
-from support.pg import Connect, Expire, Register, Tick, behind
+from support.pg import Connect, Expire, Register, Tick, behind, everybody_is_done
 
 ACK = "SELECT verdict, refused FROM paceline.step($1, 0, $2, $3)"
 TICK_NOW = "UPDATE paceline.tick SET next_at = '-infinity'"
@@ -110,6 +110,7 @@ async def test_what_was_released_is_not_looked_at_again(queue: Queue, register: 
     await runner.fail([Failed(job, "again", timedelta(0)) for job in jobs])
     for _ in range(3):
         await tick()
+        await everybody_is_done(queue.database)
         await queue.enqueue("mail")
     low = await queue.database.value(
         "SELECT release_low > $1 FROM paceline.tick", runner.lease_until - timedelta(seconds=30)

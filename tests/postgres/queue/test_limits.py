@@ -14,6 +14,12 @@ from paceline.job import NewJob
 from paceline.queue import Queue
 from support.pg import Register, Tick
 
+VANISHING = """
+CREATE FUNCTION paceline.vanish() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM paceline.job WHERE payload = '"old"';
+    RETURN NULL;
+END $$"""
 LIVE = "SELECT count(*) FROM paceline.job"
 
 
@@ -104,3 +110,17 @@ async def test_a_job_with_a_dedupe_value_that_is_live_is_not_made_again(queue: Q
     many = await queue.enqueue_many([NewJob(kind="mail", dedupe=value) for value in ("a", "x", "a", "b")])
     assert [each.created for each in many] == [True, False, False, True]
     assert many[2].id == many[0].id
+
+
+async def test_a_job_is_made_when_the_one_in_its_way_finishes_just_then(queue: Queue) -> None:
+    """Between the insert that finds it in the way and the look at it: here by a trigger, in life by chance."""
+    old = await queue.enqueue(NewJob(kind="mail", dedupe="x", payload="old"))
+    await queue.database.value(VANISHING)
+    await queue.database.value(
+        "CREATE TRIGGER vanish AFTER INSERT ON paceline.job FOR EACH STATEMENT EXECUTE FUNCTION paceline.vanish()"
+    )
+    new = await queue.enqueue(NewJob(kind="mail", dedupe="x", payload="new", priority=7))
+    assert new.created
+    assert new.id != old.id
+    rows = await queue.database.rows("SELECT id, payload, priority FROM paceline.job")
+    assert [tuple(row) for row in rows] == [(new.id, '"new"', 7)]

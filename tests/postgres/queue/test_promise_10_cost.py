@@ -5,7 +5,7 @@ import pytest
 from paceline.claims import Finished
 from paceline.job import NewJob
 from paceline.queue import Queue
-from support.pg import Connect, Register, Tick
+from support.pg import Connect, Register, Tick, everybody_is_done
 
 FILL = """
 INSERT INTO paceline.job (seq, lane, kind, priority, state, run_at, ready_at, key, max_tries, max_losses, payload)
@@ -66,6 +66,7 @@ async def test_a_claim_skips_what_was_finished_while_an_old_snapshot_keeps_it_fr
     for _ in range(26):
         done = [Finished(job) for job in (await runner.step(200, done)).jobs]
     await tick()
+    await everybody_is_done(queue.database)
     await tick()
     low = await queue.database.value("SELECT max(low) FROM paceline.band")
     first = await queue.database.value("SELECT min(seq) FROM paceline.job WHERE state = 'r'")
@@ -93,6 +94,7 @@ async def test_a_position_is_not_skipped_while_a_producer_that_took_it_has_not_c
     for _ in range(3):
         await tick()
     await producer.execute("COMMIT")
+    await everybody_is_done(queue.database)
     for _ in range(3):
         await tick()
     assert [job.id for job in (await runner.step(9)).jobs] == [early]

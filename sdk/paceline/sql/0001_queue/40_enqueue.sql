@@ -3,8 +3,11 @@
 CREATE FUNCTION paceline.waiting(p_pool integer, p_most bigint) RETURNS bigint
 LANGUAGE sql STABLE AS $$
     SELECT count(*) FROM (
-        SELECT FROM paceline.job j WHERE j.lane IN (SELECT l.id FROM paceline.lane l WHERE l.pool = p_pool)
-           AND j.state <> 'x' LIMIT p_most) x
+        SELECT FROM paceline.lane l CROSS JOIN LATERAL (
+            SELECT FROM paceline.job j WHERE j.lane = l.id AND j.state = 'r'
+            UNION ALL
+            SELECT FROM paceline.job j WHERE j.lane = l.id AND j.state IN ('s', 'b')) j
+         WHERE l.pool = p_pool LIMIT p_most) x
 $$;
 
 CREATE FUNCTION paceline.refuse_overflow(p_pool integer, p_more bigint) RETURNS void
@@ -49,8 +52,9 @@ BEGIN
      WHERE o.pool = p_pool AND o.name = ANY (p_names) AND o.retired IS NULL;
 END $$;
 
-CREATE FUNCTION paceline.enqueue(
-    p_pool text, p_kind text[], p_payload jsonb[],
+-- The jobs themselves, for a caller who has asked who may do this.
+CREATE FUNCTION paceline.insert_jobs(
+    p_pool integer, p_kind text[], p_payload jsonb[],
     p_priority smallint[] DEFAULT NULL, p_run_at timestamptz[] DEFAULT NULL, p_delay float8[] DEFAULT NULL,
     p_expires_at timestamptz[] DEFAULT NULL, p_ttl float8[] DEFAULT NULL,
     p_key text[] DEFAULT NULL, p_key_limit integer[] DEFAULT NULL, p_dedupe text[] DEFAULT NULL,
@@ -58,12 +62,11 @@ CREATE FUNCTION paceline.enqueue(
     p_max_tries smallint[] DEFAULT NULL, p_max_losses smallint[] DEFAULT NULL,
     p_timeout_ms integer[] DEFAULT NULL, p_trace text[] DEFAULT NULL
 ) RETURNS TABLE (id bigint, created boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    v_pool integer;
     v_n constant integer := cardinality(p_kind);
-    v_now constant timestamptz := clock_timestamp();
+    v_now timestamptz;
     v_ids bigint[];
     v_seqs bigint[];
     v_kinds text[] := '{}';
@@ -74,13 +77,13 @@ DECLARE
     v_key_names text[];
     v_key_ids bigint[];
     v_made bigint[];
+    v_created boolean[];
     v_ready boolean;
     l record;
 BEGIN
-    PERFORM pg_current_xact_id();   -- before the first position is taken: the low-water mark relies on it
-    v_pool := paceline.pool_for(p_pool);
-    PERFORM paceline.require(v_pool, 'producer', 'gateway', 'operator');
-    PERFORM paceline.refuse_overflow(v_pool, v_n);
+    PERFORM pg_current_xact_id();   -- before the clock is read and a position taken: the low-water marks rely on it
+    v_now := clock_timestamp();
+    PERFORM paceline.refuse_overflow(p_pool, v_n);
 
     FOR l IN SELECT DISTINCT g.kind, coalesce(g.tags, '') AS tags, coalesce(g.tolerations, '') AS tolerations
                FROM unnest(p_kind, p_tags, p_tolerations) g (kind, tags, tolerations) ORDER BY 1, 2, 3
@@ -89,11 +92,11 @@ BEGIN
         v_tags := v_tags || l.tags;
         v_tolerations := v_tolerations || l.tolerations;
         SELECT v_lanes || f.lane, v_kind_ids || f.kind INTO v_lanes, v_kind_ids
-          FROM paceline.lane_for(v_pool, l.kind, string_to_array(l.tags, ','), string_to_array(l.tolerations, ',')) f;
+          FROM paceline.lane_for(p_pool, l.kind, string_to_array(l.tags, ','), string_to_array(l.tolerations, ',')) f;
     END LOOP;
     IF p_key IS NOT NULL THEN
         SELECT array_agg(k.name), array_agg(k.id) INTO v_key_names, v_key_ids
-          FROM (SELECT DISTINCT f.name, f.id FROM paceline.keys_for(v_pool, p_key, p_key_limit) f) k;
+          FROM (SELECT DISTINCT f.name, f.id FROM paceline.keys_for(p_pool, p_key, p_key_limit) f) k;
     END IF;
     INSERT INTO paceline.band (lane, priority)
     SELECT DISTINCT m.lane, coalesce(g.priority, 5)
@@ -132,17 +135,45 @@ BEGIN
     SELECT array_agg(made.id), bool_or(made.state <> 's') INTO v_made, v_ready FROM made;
     UPDATE paceline.lane l SET used_at = v_now WHERE l.id = ANY (v_lanes) AND l.used_at < v_now - interval '1 hour';
     IF v_ready THEN
-        PERFORM paceline.wake(ARRAY[v_pool]);
+        PERFORM paceline.wake(ARRAY[p_pool]);
     END IF;
     IF cardinality(v_made) = v_n THEN
         RETURN QUERY SELECT g.id, true FROM unnest(v_ids) WITH ORDINALITY g (id, place) ORDER BY g.place;
     ELSE
-        RETURN QUERY
-        SELECT CASE WHEN c.created THEN g.id ELSE o.id END, c.created
+        SELECT array_agg(coalesce(m.id, o.id) ORDER BY g.place), array_agg(m.id IS NOT NULL ORDER BY g.place)
+          INTO v_ids, v_created
           FROM unnest(v_ids, p_kind, p_dedupe) WITH ORDINALITY g (id, kind, dedupe, place)
-         CROSS JOIN LATERAL (SELECT coalesce(g.id = ANY (v_made), false) AS created) c
-          LEFT JOIN paceline.kind k ON k.pool = v_pool AND k.name = g.kind
-          LEFT JOIN paceline.job o ON o.kind = k.id AND o.dedupe = g.dedupe
-         ORDER BY g.place;
+          LEFT JOIN unnest(v_made) m (id) ON m.id = g.id
+          LEFT JOIN paceline.kind k ON k.pool = p_pool AND k.name = g.kind
+          LEFT JOIN paceline.job o ON m.id IS NULL AND o.kind = k.id AND o.dedupe = g.dedupe;
+        FOR i IN 1 .. v_n LOOP
+            IF v_ids[i] IS NULL THEN   -- the one that was in the way has finished in between
+                SELECT f.* INTO l FROM paceline.insert_jobs(
+                    p_pool, p_kind[i:i], p_payload[i:i], p_priority[i:i], p_run_at[i:i], p_delay[i:i], p_expires_at[i:i],
+                    p_ttl[i:i], p_key[i:i], p_key_limit[i:i], p_dedupe[i:i], p_tags[i:i], p_tolerations[i:i],
+                    p_max_tries[i:i], p_max_losses[i:i], p_timeout_ms[i:i], p_trace[i:i]) f;
+                v_ids[i] := l.id;
+                v_created[i] := l.created;
+            END IF;
+        END LOOP;
+        RETURN QUERY SELECT g.id, g.created FROM unnest(v_ids, v_created) WITH ORDINALITY g (id, created, place) ORDER BY g.place;
     END IF;
+END $$;
+
+CREATE FUNCTION paceline.enqueue(
+    p_pool text, p_kind text[], p_payload jsonb[],
+    p_priority smallint[] DEFAULT NULL, p_run_at timestamptz[] DEFAULT NULL, p_delay float8[] DEFAULT NULL,
+    p_expires_at timestamptz[] DEFAULT NULL, p_ttl float8[] DEFAULT NULL,
+    p_key text[] DEFAULT NULL, p_key_limit integer[] DEFAULT NULL, p_dedupe text[] DEFAULT NULL,
+    p_tags text[] DEFAULT NULL, p_tolerations text[] DEFAULT NULL,   -- each a comma-separated, sorted list
+    p_max_tries smallint[] DEFAULT NULL, p_max_losses smallint[] DEFAULT NULL,
+    p_timeout_ms integer[] DEFAULT NULL, p_trace text[] DEFAULT NULL
+) RETURNS TABLE (id bigint, created boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE v_pool constant integer := paceline.pool_for(p_pool);
+BEGIN
+    PERFORM paceline.require(v_pool, 'producer', 'gateway', 'operator');
+    RETURN QUERY SELECT * FROM paceline.insert_jobs(
+        v_pool, p_kind, p_payload, p_priority, p_run_at, p_delay, p_expires_at, p_ttl, p_key, p_key_limit, p_dedupe, p_tags,
+        p_tolerations, p_max_tries, p_max_losses, p_timeout_ms, p_trace);
 END $$;

@@ -320,7 +320,7 @@ CREATE FUNCTION paceline.fail(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    v_now constant timestamptz := clock_timestamp();
+    v_now timestamptz;
     v_mine bigint[];
     v_keys bigint[];
     v_dead bigint[];
@@ -328,6 +328,7 @@ DECLARE
     v_id bigint;
 BEGIN
     PERFORM pg_current_xact_id();
+    v_now := clock_timestamp();
     PERFORM paceline.own(p_incarnation);
     SELECT array_agg(x.id), array_agg(DISTINCT x.key) FILTER (WHERE x.key IS NOT NULL),
            array_agg(x.id) FILTER (WHERE x.cancel),
