@@ -11,7 +11,7 @@ import pytest
 
 from paceline.claims import Finished, Incarnation, Registration
 from paceline.database import Database
-from paceline.errors import NotAllowedError
+from paceline.errors import NotAllowedError, NotFoundError
 from paceline.queue import Queue
 from support.pg import Register
 
@@ -123,7 +123,7 @@ async def test_a_role_taken_on_later_does_not_change_who_asks(queue: Queue, logi
     async with mine.connection() as connection:
         await connection.execute(f'SET ROLE "{owner}"')
         with pytest.raises(asyncpg.PostgresError, match="may not do this"):
-            await connection.fetch("SELECT paceline.drain(1)")
+            await connection.fetch("SELECT paceline.enqueue('builds', '{mail}', '{1}')")
 
 
 async def test_taking_a_grant_away_fences_what_was_registered_with_it(
@@ -157,3 +157,32 @@ async def test_a_runner_may_taint_itself_and_nobody_else(queue: Queue, register:
     for runner, source in ((other.runner, "cli"), (own.runner, "annotation")):
         with pytest.raises(NotAllowedError):
             await mine.value(taint, runner, source)
+
+
+async def test_a_misspelt_pool_takes_no_grant_away(queue: Queue, login: Login) -> None:
+    mine = await login(producer="*")
+    name = urlsplit(mine.address.url).username
+    with pytest.raises(NotFoundError, match='there is no pool "buidls"'):
+        await queue.database.value("SELECT paceline.revoke_login($1, 'producer', 'buidls')", name)
+    assert (await Queue(mine, "builds").enqueue("mail")).created
+
+
+async def test_a_job_of_another_pool_is_unknown(queue: Queue, register: Register, login: Login) -> None:
+    made = await queue.enqueue("mail")
+    runner = await register()
+    await runner.step(0, [Finished(job) for job in (await runner.step(1)).jobs])
+    await Queue(queue.database, "other").enqueue("mail")
+    stranger = Queue(await login(producer="other"), "other")
+    assert await stranger.cancel(made.id) == "unknown"
+    assert await queue.cancel(made.id) == "finished"
+
+
+async def test_a_runner_that_was_forgotten_is_told_that_it_is_fenced(
+    queue: Queue, register: Register, login: Login
+) -> None:
+    mine = await login(runner="builds")
+    runner = await Incarnation.register(mine, _registration())
+    await queue.database.value("DELETE FROM paceline.incarnation WHERE id = $1", runner.id)
+    assert (await runner.heartbeat()).verdict == "fenced"
+    assert (await runner.step(1)).verdict == "fenced"
+    assert await runner.drain() == 0

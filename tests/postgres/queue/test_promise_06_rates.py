@@ -87,5 +87,11 @@ async def test_a_limit_that_is_taken_away_limits_nothing(queue: Queue, register:
     await queue.enqueue_many([NewJob(kind="mail") for _ in range(9)])
     runner = await register()
     assert len((await runner.step(50)).jobs) == 1
-    await queue.database.value(LIMITS["kind"], -1.0, None)
+    await queue.database.value(LIMITS["kind"], -5.0, None)
     assert len((await runner.step(50)).jobs) == 8
+
+
+async def test_a_negative_rate_of_a_new_kind_is_no_limit(queue: Queue, register: Register) -> None:
+    await queue.database.value(LIMITS["kind"], -5.0, None)
+    await queue.enqueue_many([NewJob(kind="mail") for _ in range(9)])
+    assert len((await (await register()).step(50)).jobs) == 9

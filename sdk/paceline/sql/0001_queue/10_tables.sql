@@ -217,7 +217,7 @@ CREATE INDEX job_ready ON paceline.job (lane, priority, seq) WHERE state = 'r';
 CREATE INDEX job_scheduled ON paceline.job (run_at) WHERE state = 's';
 CREATE INDEX job_blocked ON paceline.job (key, lane, priority DESC, seq) WHERE state = 'b';
 CREATE INDEX job_key ON paceline.job (key, state) WHERE key IS NOT NULL AND state IN ('r', 'x');
-CREATE INDEX job_waiting ON paceline.job (lane, state) WHERE state IN ('s', 'b');   -- for counting
+CREATE INDEX job_waiting ON paceline.job (lane, state, id) WHERE state IN ('s', 'b');   -- for counts and lists
 CREATE INDEX job_incarnation ON paceline.job (incarnation) WHERE state = 'x';
 CREATE INDEX job_expires ON paceline.job (expires_at) WHERE expires_at IS NOT NULL AND state <> 'x';
 CREATE UNIQUE INDEX job_dedupe ON paceline.job (kind, dedupe) WHERE dedupe IS NOT NULL;
@@ -302,7 +302,7 @@ CREATE TABLE paceline.waiter (              -- somebody sleeps until this pool h
     until timestamptz NOT NULL
 ) WITH (fillfactor = 20);
 
-CREATE TABLE paceline.flow (                -- what was finished, one row for each step and lane; folded by the tick
+CREATE TABLE paceline.flow (                -- attempts that ended, one row for each call and lane; kept for an hour
     at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     lane    integer NOT NULL,
     done    integer NOT NULL,

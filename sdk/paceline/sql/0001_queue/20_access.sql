@@ -54,12 +54,14 @@ END $$;
 -- Taking a grant away also ends what was registered with it.
 CREATE FUNCTION paceline.revoke_login(p_login text, p_role text, p_pool text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE v_gone bigint[];
+DECLARE v_gone bigint[]; v_pool constant integer := (SELECT p.id FROM paceline.pool p WHERE p.name = p_pool);
 BEGIN
     PERFORM paceline.require(NULL, 'owner');
+    IF v_pool IS NULL AND p_pool IS NOT NULL THEN   -- NULL would mean the grant for all pools
+        RAISE EXCEPTION 'there is no pool "%"', p_pool USING ERRCODE = 'PL005', HINT = 'correct the name';
+    END IF;
     DELETE FROM paceline.login l
-     WHERE l.name = p_login AND l.role = p_role
-       AND l.pool IS NOT DISTINCT FROM (SELECT id FROM paceline.pool WHERE name = p_pool);
+     WHERE l.name = p_login AND l.role = p_role AND l.pool IS NOT DISTINCT FROM v_pool;
     SELECT array_agg(x.id) INTO v_gone FROM (
         SELECT i.id FROM paceline.incarnation i
          WHERE i.login = p_login AND i.state <> 'z'

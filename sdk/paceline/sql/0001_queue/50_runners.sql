@@ -108,13 +108,14 @@ BEGIN
                    FROM paceline.incarnation i WHERE i.id = v_id;
 END $$;
 
--- An incarnation of the caller's own, or the error that says whose it is not.
+-- An incarnation of the caller's own, or the error that says whose it is not. One that is forgotten is nobody's, and
+-- there is nothing left that could be done to it.
 CREATE FUNCTION paceline.own(p_incarnation bigint) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 DECLARE v_login text; v_pool integer;
 BEGIN
     SELECT i.login, i.pool INTO v_login, v_pool FROM paceline.incarnation i WHERE i.id = p_incarnation;
-    IF v_login IS DISTINCT FROM session_user THEN
+    IF FOUND AND v_login <> session_user THEN
         PERFORM paceline.require(v_pool, 'gateway', 'operator');
     END IF;
 END $$;

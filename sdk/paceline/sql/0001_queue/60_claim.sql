@@ -325,6 +325,7 @@ DECLARE
     v_keys bigint[];
     v_dead bigint[];
     v_cancelled bigint[];
+    v_rows paceline.job[];
     v_id bigint;
 BEGIN
     PERFORM pg_current_xact_id();
@@ -333,9 +334,10 @@ BEGIN
     SELECT array_agg(x.id), array_agg(DISTINCT x.key) FILTER (WHERE x.key IS NOT NULL),
            array_agg(x.id) FILTER (WHERE x.cancel),
            array_agg(x.id) FILTER (WHERE NOT x.cancel AND (x.tries + 1 >= x.max_tries
-                                                           OR p_retry_in[array_position(p_ids, x.id)] IS NULL))
-      INTO v_mine, v_keys, v_cancelled, v_dead
-      FROM (SELECT j.id, j.key, j.cancel, j.tries, j.max_tries FROM paceline.job j
+                                                           OR p_retry_in[array_position(p_ids, x.id)] IS NULL)),
+           array_agg(x)
+      INTO v_mine, v_keys, v_cancelled, v_dead, v_rows
+      FROM (SELECT j.* FROM paceline.job j
              WHERE j.id = ANY (p_ids) AND j.incarnation = p_incarnation AND j.fence = p_fences[array_position(p_ids, j.id)]
              ORDER BY j.id FOR UPDATE) x;
     PERFORM paceline.note_attempts(ARRAY(SELECT i FROM unnest(p_ids) i WHERE i = ANY (v_mine)), 'f', p_cause,
@@ -345,6 +347,8 @@ BEGIN
     FOREACH v_id IN ARRAY coalesce(v_dead, '{}') LOOP
         PERFORM paceline.bury(ARRAY[v_id], p_cause, p_errors[array_position(p_ids, v_id)], 1, 0);
     END LOOP;
+    INSERT INTO paceline.flow (at, lane, done, busy_ms)
+    SELECT v_now, x.lane, 1, extract(epoch FROM v_now - x.claimed_at) * 1000 FROM unnest(v_rows) x;
     UPDATE paceline.job j
        SET state = 's', incarnation = NULL, claimed_at = NULL, ready_at = NULL, tries = j.tries + 1,
            run_at = v_now + make_interval(secs => greatest(0, p_retry_in[array_position(p_ids, j.id)]))

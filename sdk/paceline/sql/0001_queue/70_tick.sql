@@ -191,7 +191,8 @@ BEGIN
        AND NOT EXISTS (SELECT FROM paceline.job j WHERE j.key = k.id)
        AND NOT EXISTS (SELECT FROM paceline.dead d WHERE d.key = k.id);
     DELETE FROM paceline.flow f WHERE f.at < clock_timestamp() - interval '1 hour';
-    DELETE FROM paceline.incarnation i WHERE i.state = 'z' AND i.ended_at < clock_timestamp() - interval '1 day'
+    DELETE FROM paceline.incarnation i USING paceline.tick t   -- history names runners by them
+     WHERE i.state = 'z' AND i.ended_at < clock_timestamp() - make_interval(days => t.history_days + 1)
        AND NOT EXISTS (SELECT FROM paceline.job j WHERE j.incarnation = i.id AND j.state = 'x');
 END $$;
 

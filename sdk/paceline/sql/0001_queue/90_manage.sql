@@ -74,9 +74,12 @@ BEGIN
         EXIT WHEN v_job.incarnation IS NOT DISTINCT FROM v_incarnation;   -- else it was claimed or given back meanwhile
     END LOOP;
     IF v_job.id IS NULL THEN
-        RETURN CASE WHEN EXISTS (SELECT FROM paceline.history h WHERE h.id = p_job)
-                      OR EXISTS (SELECT FROM paceline.history_late h WHERE h.id = p_job)
-                      OR EXISTS (SELECT FROM paceline.dead d WHERE d.id = p_job) THEN 'finished' ELSE 'unknown' END;
+        RETURN CASE WHEN EXISTS (   -- a job of a pool that the login has no business with is unknown to it
+            SELECT FROM (SELECT h.kind FROM paceline.history h WHERE h.id = p_job
+                         UNION ALL SELECT h.kind FROM paceline.history_late h WHERE h.id = p_job
+                         UNION ALL SELECT d.kind FROM paceline.dead d WHERE d.id = p_job) f
+              JOIN paceline.kind k ON k.id = f.kind
+             WHERE paceline.may(k.pool, 'producer', 'gateway', 'operator')) THEN 'finished' ELSE 'unknown' END;
     ELSIF v_job.state = 'x' THEN
         UPDATE paceline.job j SET cancel = true WHERE j.id = p_job;
         UPDATE paceline.incarnation i SET cancels = true WHERE i.id = v_incarnation;
@@ -155,7 +158,7 @@ BEGIN
     PERFORM paceline.require(v_pool, 'operator', 'gateway');
     UPDATE paceline.pool p SET lane_version = p.lane_version + 1 WHERE p.id = v_pool;
     INSERT INTO paceline.kind AS k (pool, name, rate, burst, permits)
-    VALUES (v_pool, p_kind, nullif(p_rate, -1), coalesce(p_burst, p_rate), coalesce(p_burst, p_rate))
+    VALUES (v_pool, p_kind, CASE WHEN p_rate >= 0 THEN p_rate END, coalesce(p_burst, p_rate), coalesce(p_burst, p_rate))
     ON CONFLICT (pool, name) DO UPDATE
        SET rate = CASE WHEN p_rate < 0 THEN NULL ELSE p_rate END,
            burst = coalesce(p_burst, p_rate),

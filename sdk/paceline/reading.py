@@ -1,0 +1,115 @@
+"""The reader's side: what is in the queue, who works on it, what became of a job, and whether the database is well.
+
+Every call asks one SQL function, which shows only pools that the login may read. Lists are newest first; the next page
+is asked for with the last row of this one.
+"""
+
+import dataclasses
+import json
+from datetime import datetime
+
+from paceline.database import Database
+from paceline.job import JobId
+from paceline.seen import (
+    Attempt,
+    DeadJob,
+    GroupSnapshot,
+    Health,
+    Holder,
+    JobDetail,
+    JobSeen,
+    LiveState,
+    PoolSeen,
+    RunnerSeen,
+    Unclaimable,
+    read,
+)
+
+CAP = 10_000
+"""Where counts end: more costs time, and says nothing new to whoever decides by it."""
+
+
+class Reader:
+    """Reads the queue of one database."""
+
+    def __init__(self, database: Database) -> None:
+        """Use a database that is open."""
+        self._database = database
+
+    async def snapshot(self, cap: int = CAP) -> list[GroupSnapshot]:
+        """What scaling needs of every group; for an operator's or a gateway's login."""
+        rows = await self._database.rows("SELECT * FROM paceline.snapshot($1)", cap)
+        return [read(GroupSnapshot, row) for row in rows]
+
+    async def set_revision(self, group: int, revision: str) -> None:
+        """Say which revision the group's next runners will have: every kind counts as theirs until one registers."""
+        await self._database.value("SELECT paceline.set_revision($1, $2)", group, revision)
+
+    async def unclaimable(self, pool: str | None = None) -> list[Unclaimable]:
+        """Ready jobs that nobody could claim, with the reason."""
+        rows = await self._database.rows("SELECT * FROM paceline.unclaimable($1)", pool)
+        return [read(Unclaimable, row) for row in rows]
+
+    async def list_pools(self, cap: int = CAP) -> list[PoolSeen]:
+        """The pools that the login may read, by name."""
+        return [read(PoolSeen, row) for row in await self._database.rows("SELECT * FROM paceline.list_pools($1)", cap)]
+
+    async def list_runners(self, pool: str | None = None, group: str | None = None) -> list[RunnerSeen]:
+        """Who is registered; `group` is a name, or namespace/name."""
+        rows = await self._database.rows("SELECT * FROM paceline.list_runners($1, $2)", pool, group)
+        return [read(RunnerSeen, row) for row in rows]
+
+    async def list_jobs(
+        self,
+        pool: str | None = None,
+        *,
+        state: LiveState | None = None,
+        kind: str | None = None,
+        before: JobSeen | None = None,
+        limit: int = 100,
+    ) -> list[JobSeen]:
+        """Live jobs; `before` is the last one of the page before."""
+        rows = await self._database.rows(
+            "SELECT * FROM paceline.list_jobs($1, $2, $3, $4, $5)", pool, state, kind, before and before.id, limit
+        )
+        return [read(JobSeen, row) for row in rows]
+
+    async def list_dead(
+        self,
+        pool: str | None = None,
+        *,
+        kind: str | None = None,
+        cause: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        before: DeadJob | None = None,
+        limit: int = 100,
+    ) -> list[DeadJob]:
+        """Dead letters, the latest death first; `before` is the last one of the page before."""
+        rows = await self._database.rows(
+            "SELECT * FROM paceline.list_dead($1, $2, $3, $4, $5, $6, $7)",
+            pool,
+            kind,
+            cause,
+            since,
+            before.died_at if before else until,
+            before and before.id,
+            limit,
+        )
+        return [read(DeadJob, row) for row in rows]
+
+    async def job_detail(self, job: JobId) -> JobDetail | None:
+        """A job wherever it is; None if there is none of that id that the login may read."""
+        rows = await self._database.rows("SELECT * FROM paceline.job_detail($1)", job)
+        return read(JobDetail, rows[0]) if rows else None
+
+    async def job_attempts(self, job: JobId) -> list[Attempt]:
+        """The attempts on record, newest first."""
+        return [read(Attempt, row) for row in await self._database.rows("SELECT * FROM paceline.job_attempts($1)", job)]
+
+    async def health(self, older_than: float = 10) -> Health:
+        """How well the database is; what has held vacuum back for fewer seconds is not mentioned."""
+        row = (await self._database.rows("SELECT * FROM paceline.health($1)", older_than))[0]
+        names = {field.name for field in dataclasses.fields(Holder)}
+        holders = (Holder(**{key: each[key] for key in names & each.keys()}) for each in json.loads(row["holders"]))
+        return Health(**{**dict(row), "holders": tuple(holders)})
