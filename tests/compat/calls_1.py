@@ -189,5 +189,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "grant_login": Call("SELECT paceline.grant_login($1, $2, $3)", ("somebody", "runner", "builds")),
     "revoke_login": Call("SELECT paceline.revoke_login($1, $2, $3)", ("somebody", "runner", "builds")),
+    "grant_namespace": Call("SELECT paceline.grant_namespace($1, $2)", ("builds", "qa")),
+    "revoke_namespace": Call("SELECT paceline.revoke_namespace($1, $2)", ("builds", "qa")),
     "delete_group": Call("SELECT paceline.delete_group($1)", (GROUP,)),
 }

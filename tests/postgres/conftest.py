@@ -1,20 +1,19 @@
 """A queue of each test's own, and the means to play with time: leases that end, housekeeping that is due."""
 
-import asyncio
 import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
 
 from paceline.claims import Incarnation, Registration
 from paceline.database import Database
-from paceline.migrate import migrate
 from paceline.queue import Queue
 from paceline.testing import PostgresServer
-from support.pg import Register
-from support.shared import shared
+from support.pg import Login, LoginUrl, Register, migrated_template
 
 
 @pytest.fixture(scope="session")
@@ -22,11 +21,7 @@ def template(postgres: PostgresServer, request: pytest.FixtureRequest, tmp_path_
     """The name of a database with our schema, made once for each server of the run."""
     version = request.node.callspec.params["postgres"] if hasattr(request.node, "callspec") else os.urandom(4).hex()
 
-    def make(_: int) -> tuple[object, dict[str, str]]:
-        name = f"paceline_{secrets.token_hex(4)}"
-        return None, {"name": asyncio.run(postgres.template(name, migrate))}
-
-    return shared(tmp_path_factory, f"template-{version}", make)["name"]
+    return migrated_template(tmp_path_factory, postgres, f"template-{version}")
 
 
 @pytest.fixture
@@ -98,3 +93,34 @@ def expire_lease(database: Database) -> Callable[[Incarnation], Awaitable[None]]
         )
 
     return end
+
+
+@pytest.fixture
+async def login_url(database: Database, migrated: str) -> AsyncIterator[LoginUrl]:
+    """Real roles with a password; they are shared by all databases of a server, so each is new and dropped again."""
+    names: list[str] = []
+
+    async def make(role: str | None = None, pool: str | None = None, **roles: str | None) -> str:
+        name, password = f"l_{secrets.token_hex(6)}", secrets.token_hex(8)
+        await database.value(f"CREATE ROLE {name} LOGIN PASSWORD '{password}'")
+        names.append(name)
+        for each, bound in {**roles, **({role: pool} if role else {})}.items():
+            await database.value("SELECT paceline.grant_login($1, $2, $3)", name, each, bound)
+        parts = urlsplit(migrated)
+        return urlunsplit(parts._replace(netloc=f"{name}:{password}@{parts.hostname}:{parts.port}"))
+
+    yield make
+    for name in names:
+        await database.value(f"DROP ROLE {name}")
+
+
+@pytest.fixture
+async def login(login_url: LoginUrl) -> AsyncIterator[Login]:
+    """Connections of a login of its own."""
+    async with AsyncExitStack() as stack:
+
+        async def make(role: str | None = None, pool: str | None = None, **roles: str | None) -> Database:
+            opened = await Database.open(await login_url(role, pool, **roles), size=2)
+            return await stack.enter_async_context(opened)
+
+        yield make

@@ -96,3 +96,17 @@ def migrated_template(factory: pytest.TempPathFactory, server: PostgresServer, n
         return None, {"name": asyncio.run(server.template(f"paceline_{secrets.token_hex(4)}", migrate))}
 
     return shared(factory, name, make)["name"]
+
+
+class LoginUrl(Protocol):
+    """Makes a login of its own, as a URL: `await login_url("runner", "builds")`, or several roles by name."""
+
+    async def __call__(self, role: str | None = None, pool: str | None = None, **roles: str | None) -> str:
+        """No role at all is possible; no pool means every pool."""
+
+
+class Login(Protocol):
+    """The same, connected."""
+
+    async def __call__(self, role: str | None = None, pool: str | None = None, **roles: str | None) -> Database:
+        """Connect as it."""

@@ -16,7 +16,7 @@ from paceline.testing import PostgresServer
 from support.pg import Connect, Tick
 
 if TYPE_CHECKING:
-    from postgres.reading.conftest import Login
+    from support.pg import Login
 
 
 async def test_a_session_that_holds_a_snapshot_is_named(queue: Queue, reader: Reader, connect: Connect) -> None:

@@ -15,7 +15,7 @@ from paceline.reading import Reader
 from support.pg import Expire, Register, Tick
 
 if TYPE_CHECKING:
-    from postgres.reading.conftest import Login
+    from support.pg import Login
 
 
 async def test_live_jobs_come_newest_first_page_by_page_each_once(queue: Queue, reader: Reader) -> None:

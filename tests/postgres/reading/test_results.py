@@ -14,7 +14,7 @@ from paceline.results import NotEndedError, Outcome, outcome, wait
 from support.pg import Register, Tick
 
 if TYPE_CHECKING:
-    from postgres.reading.conftest import Login
+    from support.pg import Login
 
 LONG = timedelta(seconds=20)
 

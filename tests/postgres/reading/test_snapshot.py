@@ -15,7 +15,7 @@ from paceline.seen import GroupSnapshot
 from support.pg import Connect, Expire, Register
 
 if TYPE_CHECKING:
-    from postgres.reading.conftest import Login
+    from support.pg import Login
 
 
 async def put_group(database: Database, name: str = "builds", *, pool: str = "builds", tags: tuple[str, ...] = (),

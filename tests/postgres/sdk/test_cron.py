@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import TypeAlias
 
 import pytest
 
@@ -12,9 +10,8 @@ from paceline.cron import Cron, CronEntry, Fired
 from paceline.database import Database
 from paceline.errors import DatabaseError, InvalidInputError, NotAllowedError, NotFoundError, PoolFullError
 from paceline.job import NewJob
-from support.pg import Connect
+from support.pg import Connect, Login
 
-Login: TypeAlias = Callable[..., Awaitable[Database]]
 NEW_YEAR = "0 0 1 1 *"  # no test runs into the next tick
 YEARLY = CronEntry(name="report", schedule=NEW_YEAR, job=NewJob(kind="report", payload={"of": "mail"}))
 FAR = timedelta(days=366)

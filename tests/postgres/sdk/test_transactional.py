@@ -1,8 +1,6 @@
 """A job commits with the caller's own data, or not at all, whatever driver the caller uses."""
 
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import TypeAlias
 
 import psycopg
 import pytest
@@ -13,9 +11,8 @@ from paceline.errors import DatabaseError, InvalidInputError, NotAllowedError, P
 from paceline.job import JobId, NewJob
 from paceline.psycopg import enqueue, enqueue_async
 from paceline.queue import Queue
-from support.pg import Connect
+from support.pg import Connect, Login
 
-Login: TypeAlias = Callable[..., Awaitable[Database]]
 JOBS = [NewJob(kind="mail", payload={"n": 1}), NewJob(kind="mail", payload="ü")]
 RICH = NewJob(
     kind="mail", payload={"a": [1, "{}\"'"]}, priority=9, delay=timedelta(seconds=90), expires_in=timedelta(hours=1),
