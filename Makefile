@@ -27,14 +27,16 @@ check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/mypy tests
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m paceline_dev crds --check
+	$(BIN)/python -m paceline_dev cli-docs --check
 	$(BIN)/python -m paceline_dev manifests
 
 fix: .venv/ready ## Repair what ruff can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-crds: .venv/ready ## Write crds/ and their reference page from the API models
+crds: .venv/ready ## Write crds/ and the reference pages from the API models and the commands
 	$(BIN)/python -m paceline_dev crds
+	$(BIN)/python -m paceline_dev cli-docs
 
 mutate: .venv/ready ## Break every guard and want to see red (NAME=part of a name)
 	@$(BIN)/python -m paceline_dev binaries >/dev/null

@@ -1,15 +1,23 @@
 """The entry points. Packages behind a command are imported when it is called: `--help` must be quick."""
 
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
+from paceline_cli import cron, dead, enqueue, grant, jobs, migrate, pool
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,  # they would show local variables, and with them a password
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"paceline {version('paceline')}")
         raise typer.Exit
 
@@ -21,6 +29,15 @@ def paceline(
     ] = False,
 ) -> None:
     """Runner pools for Kubernetes, fed from Postgres."""
+
+
+enqueue.add_to(app)
+app.add_typer(jobs.app, name="jobs")
+app.add_typer(dead.app, name="dead")
+app.add_typer(cron.app, name="cron")
+grant.add_to(pool.app)
+app.add_typer(pool.app, name="pool")
+migrate.add_to(app)
 
 
 def main() -> None:

@@ -99,6 +99,20 @@ def crds(
         raise DevError("\n".join(differences))
 
 
+@app.command()
+def cli_docs(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page differs.")] = False,
+) -> None:
+    """Write the reference page of the command line from its commands."""
+    from paceline_dev import REPOSITORY, cli_docs
+
+    folder = REPOSITORY / "docs" / "reference"
+    if not check:
+        cli_docs.write(folder)
+    elif differences := cli_docs.drift(folder):
+        raise DevError("\n".join(differences))
+
+
 def main() -> None:
     """Run a tool; what is missing on this machine is one line, not a traceback."""
     try:

@@ -6,11 +6,10 @@ from datetime import datetime, timedelta
 from itertools import repeat
 from typing import TYPE_CHECKING, Final, Literal, NewType, Self, cast
 
-from paceline.database import Database
 from paceline.job import Claimed, JobId
 
 if TYPE_CHECKING:
-    from paceline.database import Record
+    from paceline.database import Database, Record
 
 IncarnationId = NewType("IncarnationId", int)
 Verdict = Literal["ok", "draining", "paused", "standby", "fenced"]
@@ -82,7 +81,7 @@ class Beat:
 class Incarnation:
     """One registration of a runner. Every write carries its id and the job's fence."""
 
-    def __init__(self, database: Database, row: "Record") -> None:
+    def __init__(self, database: "Database", row: "Record") -> None:
         """Wrap what `register` answered."""
         self._database = database
         self.id = IncarnationId(row["incarnation"])
@@ -93,7 +92,7 @@ class Incarnation:
         self.lease_until: datetime = row["lease_until"]
 
     @classmethod
-    async def register(cls, database: Database, who: Registration) -> Self:
+    async def register(cls, database: "Database", who: Registration) -> Self:
         """Become the current incarnation of a Runner; a live predecessor is fenced."""
         rows = await database.rows(
             REGISTER, who.name, who.pool, list(who.kinds), list(who.tags), who.slots, who.lease.total_seconds(),

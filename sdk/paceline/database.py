@@ -88,7 +88,7 @@ def in_our_words(address: Address) -> Iterator[None]:
         # asyncpg raises some of these itself (a value of the wrong type); those have no fields
         message = getattr(error, "message", None) or str(error)
         raise translated(error.sqlstate, message, getattr(error, "hint", None), address.place) from error
-    except (OSError, asyncpg.InterfaceError) as error:
+    except (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
         raise unreachable(error, address.place) from error
 
 

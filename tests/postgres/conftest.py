@@ -1,6 +1,5 @@
 """A queue of each test's own, and the means to play with time: leases that end, housekeeping that is due."""
 
-import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -17,11 +16,9 @@ from support.pg import Login, LoginUrl, Register, migrated_template
 
 
 @pytest.fixture(scope="session")
-def template(postgres: PostgresServer, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+def template(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of a database with our schema, made once for each server of the run."""
-    version = request.node.callspec.params["postgres"] if hasattr(request.node, "callspec") else os.urandom(4).hex()
-
-    return migrated_template(tmp_path_factory, postgres, f"template-{version}")
+    return migrated_template(tmp_path_factory, postgres, f"template-{urlsplit(postgres.url).port}")
 
 
 @pytest.fixture

@@ -2,16 +2,18 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg
 
-from paceline.database import Address, Database, in_our_words
+from paceline.database import Address, Database, in_our_words, unreachable
 from paceline.errors import DatabaseError
 from paceline.queue import Queue
 
 if TYPE_CHECKING:
+    from asyncpg.transaction import Transaction
+
     from paceline.database import Connection, Record
 
 ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtext('paceline.testing.transactional'))"
@@ -40,18 +42,26 @@ class OneTransaction(Database):
         if self._closed:
             raise DatabaseError(f"cannot reach the database {self.address.place}: the queue is closed")
         async with self._alone():
-            with in_our_words(self.address):
+            with in_our_words(self.address), self._lost_in_our_words():
                 savepoint = self._connection.transaction()
                 await savepoint.start()
                 try:
                     yield self._connection
-                except (asyncpg.PostgresError, TimeoutError, asyncio.CancelledError):
-                    await savepoint.rollback()  # a statement failed, or was broken off
-                    raise
-                except BaseException:
-                    await savepoint.commit()  # the statements before it were good, and would have stayed
+                except BaseException as error:
+                    if not self._connection.is_closed():  # else the reason would be hidden by a second error
+                        failed = isinstance(error, asyncpg.PostgresError | TimeoutError | asyncio.CancelledError)
+                        # without a failed statement, those before it were good and would have stayed
+                        await (savepoint.rollback() if failed else savepoint.commit())
                     raise
                 await savepoint.commit()
+
+    @contextlib.contextmanager
+    def _lost_in_our_words(self) -> Iterator[None]:
+        """What asyncpg says for a moment after the server has ended the connection."""
+        try:
+            yield
+        except asyncpg.InternalClientError as error:
+            raise unreachable(error, self.address.place) from error
 
     async def rows(self, sql: str, *args: object) -> "list[Record]":
         """What a statement returns."""
@@ -121,10 +131,17 @@ async def transactional_queue(url: str, pool: str = "default") -> AsyncIterator[
             await _wait_for_turn(connection, address)
             yield TransactionalQueue(OneTransaction(connection, address), pool)
         finally:
-            if not connection.is_closed():
-                await transaction.rollback()
+            await _end(connection, transaction)
     finally:
         await connection.close()
+
+
+async def _end(connection: "asyncpg.Connection[asyncpg.Record]", transaction: "Transaction") -> None:
+    """Roll back; where the connection is broken, the server has done so, or does it when it is gone."""
+    try:
+        await transaction.rollback()
+    except (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError):
+        connection.terminate()
 
 
 async def _wait_for_turn(connection: "asyncpg.Connection[asyncpg.Record]", address: Address) -> None:

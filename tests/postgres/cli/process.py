@@ -1,0 +1,83 @@
+"""Runs the command as a user does, and plays the runner that its jobs wait for."""
+
+import asyncio
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from paceline.claims import Failed, Finished, Incarnation, Registration
+from paceline.job import JobId
+from paceline.queue import Queue
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> JsonValue:
+        """Its answer; stdout must be one JSON document and nothing else."""
+        answer: JsonValue = json.loads(self.out)
+        return answer
+
+    @property
+    def fields(self) -> dict[str, JsonValue]:
+        """The same, where it is an object."""
+        assert isinstance(self.json, dict)
+        return self.json
+
+
+class Cli(Protocol):
+    """Runs `paceline` with some words."""
+
+    async def __call__(self, *words: object, stdin: str = "", url: str | None = None, **variables: str) -> Ran:
+        """`url` is another database; "" is none at all."""
+
+
+def environment(url: str, **variables: str) -> dict[str, str]:
+    """The environment of a user who has set only this."""
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith("PACELINE_") and key != "DATABASE_URL"
+    }
+    return {**kept, "COLUMNS": "120", **({"PACELINE_DATABASE_URL": url} if url else {}), **variables}
+
+
+async def run_cli(url: str, *words: object, stdin: str = "", **variables: str) -> Ran:
+    """Run the command in a process."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "paceline_cli", *map(str, words), env=environment(url, **variables),
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await process.communicate(stdin.encode())
+    assert process.returncode is not None
+    return Ran(process.returncode, out.decode(), err.decode())
+
+
+class Letters(Protocol):
+    """Makes dead letters in the pool `builds`."""
+
+    async def __call__(self, count: int = 1, kind: str = "mail", cause: str = "Failed") -> list[JobId]:
+        """Their ids."""
+
+
+async def serve(queue: Queue, kind: str, result: str | None) -> JobId:
+    """Wait for one job, and finish it with a result, or (None) fail it for good."""
+    runner = await Incarnation.register(queue.database, Registration(name="worker", pool=queue.pool, kinds=(kind,)))
+    for _ in range(1000):
+        if jobs := (await runner.step(1)).jobs:
+            if result is None:
+                await runner.fail([Failed(jobs[0], "it broke")])
+            else:
+                await runner.step(0, [Finished(jobs[0], result)])
+            await runner.deregister()
+            return jobs[0].id
+        await asyncio.sleep(0.02)
+    raise AssertionError("no job came")
