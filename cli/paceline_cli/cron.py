@@ -43,8 +43,8 @@ class Overlap(StrEnum):
 @command(app, "list")
 async def list_entries(session: Session, pool: Pool = DEFAULT_POOL, again: Watch = False) -> None:
     """List the cron entries of a pool, with the next and the last tick."""
+    from paceline.admin import database_now, existing_pool
     from paceline.cron import Cron
-    from paceline_cli.calls import database_now, existing_pool
     from paceline_cli.waiting import watch
 
     async with session.database() as database:
@@ -98,9 +98,9 @@ async def put(
 
     - `paceline cron put nightly "30 2 * * *" report.build -z Europe/Berlin --overlap skip`
     """
+    from paceline.admin import database_now
     from paceline.cron import Cron, CronEntry
     from paceline.job import NewJob
-    from paceline_cli.calls import database_now
     from paceline_cli.payload import read_payload
 
     body = read_payload(payload, payload_file, f'paceline cron put {name} "{schedule}" {kind}')

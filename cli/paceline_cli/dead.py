@@ -60,8 +60,8 @@ class Filter:
 
     async def find(self, database: "Database", limit: int) -> "list[DeadJob]":
         """The dead letters that it matches, the latest death first."""
+        from paceline.admin import database_now
         from paceline.reading import Reader
-        from paceline_cli.calls import database_now
         from paceline_cli.jobs import in_pages
 
         now, reader = await database_now(database), Reader(database)
@@ -88,7 +88,7 @@ async def list_dead(
     again: Watch = False,
 ) -> None:
     """List dead letters, the latest death first."""
-    from paceline_cli.calls import database_now
+    from paceline.admin import database_now
     from paceline_cli.waiting import watch
 
     wanted = Filter(None if all_pools else pool, kind, cause, since, until)

@@ -46,18 +46,18 @@ async def grant(
     - `paceline pool grant '*' --login paceline-operator --as operator`
     - `paceline pool grant builds --namespace team-b`
     """
-    from paceline_cli import calls
+    from paceline import admin
 
     who = _who(pool, login, role, namespace)
     async with session.database() as database:
         if isinstance(who, str):
-            new = await calls.grant_namespace(database, pool, who)
+            new = await admin.grant_namespace(database, pool, who)
             answer: dict[str, object] = {"pool": pool, "namespace": who, "new": new}
             text = f"namespace {who} may serve pool {pool}" + ("" if new else " (it could already)")
         else:
             name, word = who
-            await calls.grant_login(database, name, word, pool)
-            if not await calls.has_login(database, name):
+            await admin.grant_login(database, name, word, pool)
+            if not await admin.has_login(database, name):
                 session.out.note(f'note: the server has no login "{name}" yet: CREATE ROLE "{name}" LOGIN PASSWORD ...')
             answer = {"pool": pool, "login": name, "role": word}
             text = f"login {name} is {word} of {_pools(pool)}"
@@ -72,19 +72,19 @@ async def revoke(
     Runners that registered with a login that may no longer be one are fenced at once, and their jobs go back.
     RunnerGroups of a namespace are refused at their next change.
     """
+    from paceline import admin
     from paceline.errors import NotFoundError
-    from paceline_cli import calls
 
     who = _who(pool, login, role, namespace)
     async with session.database() as database:
         if isinstance(who, str):
-            if not await calls.revoke_namespace(database, pool, who):
+            if not await admin.revoke_namespace(database, pool, who):
                 raise NotFoundError(f"namespace {who} has no grant on pool {pool}: nothing was changed")
             answer: dict[str, object] = {"pool": pool, "namespace": who}
             text = f"namespace {who} may no longer serve pool {pool}"
         else:
             name, word = who
-            await calls.revoke_login(database, name, word, pool)
+            await admin.revoke_login(database, name, word, pool)
             answer = {"pool": pool, "login": name, "role": word}
             text = f"login {name} is no longer {word} of {_pools(pool)}"
     session.out.tell(answer, text)
@@ -92,7 +92,7 @@ async def revoke(
 
 def _who(pool: str, login: str | None, role: Role | None, namespace: str | None) -> str | tuple[str, str]:
     """A namespace, or a login and its role."""
-    from paceline_cli.calls import ANY_POOL
+    from paceline.admin import ANY_POOL
 
     if (login is None) == (namespace is None):
         raise typer.BadParameter("give --login with --as, or --namespace", param_hint="'--login'")
@@ -109,6 +109,6 @@ def _who(pool: str, login: str | None, role: Role | None, namespace: str | None)
 
 
 def _pools(pool: str) -> str:
-    from paceline_cli.calls import ANY_POOL
+    from paceline.admin import ANY_POOL
 
     return "every pool" if pool == ANY_POOL else f"pool {pool}"

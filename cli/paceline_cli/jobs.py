@@ -60,8 +60,8 @@ async def list_jobs(
     Live are jobs that are scheduled, blocked by their key, ready or running. One that has ended is shown by its id,
     with `paceline jobs show ID`; those that failed for good are in `paceline dead list`.
     """
+    from paceline.admin import database_now
     from paceline.reading import Reader
-    from paceline_cli.calls import database_now
     from paceline_cli.waiting import watch
 
     where = None if all_pools else pool
@@ -86,8 +86,8 @@ async def list_jobs(
 @command(app, "show")
 async def show_job(session: Session, job: OneJob, again: Watch = False) -> None:
     """Show one job, wherever it is: where it stands, its times, its attempts, its payload and its result."""
+    from paceline.admin import database_now
     from paceline.reading import Reader
-    from paceline_cli.calls import database_now
     from paceline_cli.waiting import watch
 
     async with session.database() as database:

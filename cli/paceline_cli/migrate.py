@@ -61,8 +61,8 @@ async def _apply(session: Session, to: int | None) -> None:
 
 
 async def _show(session: Session, to: int) -> None:
+    from paceline.admin import missing_migrations
     from paceline.migrate import BOOTSTRAP
-    from paceline_cli.calls import missing_migrations
 
     async with session.database() as database:
         there, missing = await missing_migrations(database)

@@ -48,8 +48,8 @@ async def list_pools(session: Session, again: Watch = False) -> None:
 @command(app, "show")
 async def show_pool(session: Session, named: NamedPool = None, pool: Pool = DEFAULT_POOL, again: Watch = False) -> None:
     """Show a pool: its limits, its runners, and jobs that no runner could claim, with the reason."""
+    from paceline.admin import database_now, existing_pool
     from paceline.reading import Reader
-    from paceline_cli.calls import database_now, existing_pool
     from paceline_cli.pool_view import as_json, draw_pool
     from paceline_cli.waiting import watch
 
@@ -86,7 +86,7 @@ async def set_limits(
     - `paceline pool set builds --max-depth 100000 --rate 50 --burst 200`
     - `paceline pool set builds --rate none`
     """
-    from paceline_cli import calls
+    from paceline import admin
 
     pool = chosen_pool(named, pool)
     if max_depth is None and rate is None and burst is None:
@@ -97,11 +97,11 @@ async def set_limits(
         raise typer.BadParameter("it goes with the rate (leave it out)", param_hint="'--burst'")
     async with session.database() as database:
         if not create:
-            seen = await calls.existing_pool(database, pool)
+            seen = await admin.existing_pool(database, pool)
             if burst is not None and rate is None and seen.rate is None:
                 raise typer.BadParameter(f"pool {pool} has no rate (give --rate too)", param_hint="'--burst'")
-        await calls.set_pool(database, pool, max_depth=max_depth, rate=rate, burst=burst_for(rate, burst))
-        seen = await calls.existing_pool(database, pool)
+        await admin.set_pool(database, pool, max_depth=max_depth, rate=rate, burst=burst_for(rate, burst))
+        seen = await admin.existing_pool(database, pool)
     session.out.tell(
         {"pool": pool, "max_depth": seen.max_depth, "rate": seen.rate, "burst": seen.burst},
         f"pool {pool} has max-depth {number(seen.max_depth)}, rate {number(seen.rate)}, burst {number(seen.burst)}",
@@ -118,17 +118,17 @@ async def set_kind_rate(
     create: Create = False,
 ) -> None:
     """Limit how many jobs of a kind start per second, over all runners of the pool."""
+    from paceline import admin
     from paceline.errors import InvalidInputError
     from paceline.job import KIND
-    from paceline_cli import calls
 
     if not KIND.fullmatch(kind):
         raise InvalidInputError(f'kind "{kind}" is no name (at most 128 letters, digits, "-_.:/")')
     burst = burst_for(rate, burst)
     async with session.database() as database:
         if not create:
-            await calls.existing_pool(database, pool)
-        await calls.set_kind(database, pool, kind, rate, burst)
+            await admin.existing_pool(database, pool)
+        await admin.set_kind(database, pool, kind, rate, burst)
     told = None if rate < 0 else rate
     session.out.tell(
         {"pool": pool, "kind": kind, "rate": told, "burst": None if told is None else burst},
@@ -156,8 +156,8 @@ async def set_key(
 
     What is not given, or "none", is no limit afterwards.
     """
+    from paceline import admin
     from paceline.errors import InvalidInputError
-    from paceline_cli import calls
 
     if most is None and rate is None:
         raise typer.BadParameter("give --limit, --rate or both", param_hint="'--limit'")
@@ -166,9 +166,9 @@ async def set_key(
     running, per_second = (value if value is not None and value > 0 else None for value in (most, rate))
     async with session.database() as database:
         if not create:
-            await calls.existing_pool(database, pool)
+            await admin.existing_pool(database, pool)
         burst = burst_for(per_second, burst if per_second else None)
-        await calls.set_key(database, pool, key, None if running is None else int(running), per_second, burst)
+        await admin.set_key(database, pool, key, None if running is None else int(running), per_second, burst)
     session.out.tell(
         {"pool": pool, "key": key, "limit": running, "rate": per_second, "burst": burst},
         f"key {key} of pool {pool} has limit {number(running)}, rate {number(per_second)}",
@@ -188,8 +188,8 @@ async def resume(session: Session, named: NamedPool = None, pool: Pool = DEFAULT
 
 
 async def _pause(session: Session, pool: str, paused: bool) -> None:
+    from paceline.admin import existing_pool
     from paceline.queue import Queue
-    from paceline_cli.calls import existing_pool
 
     async with session.database() as database:
         await existing_pool(database, pool)
@@ -201,8 +201,8 @@ async def _pause(session: Session, pool: str, paused: bool) -> None:
 @command(app, "health")
 async def health(session: Session, again: Watch = False) -> None:
     """Show how well the database is: who holds vacuum back, and whether the housekeeping is done."""
+    from paceline.admin import database_now
     from paceline.reading import Reader
-    from paceline_cli.calls import database_now
     from paceline_cli.pool_view import draw_health
     from paceline_cli.waiting import watch
 

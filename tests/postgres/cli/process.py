@@ -44,9 +44,9 @@ class Cli(Protocol):
 
 def environment(url: str, **variables: str) -> dict[str, str]:
     """The environment of a user who has set only this."""
-    kept = {
-        key: value for key, value in os.environ.items() if not key.startswith("PACELINE_") and key != "DATABASE_URL"
-    }
+    # without a buffer Python drops the rest of a write that a leaving reader cut short, and never hears of it
+    left_out = ("DATABASE_URL", "PYTHONUNBUFFERED")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_") and key not in left_out}
     return {**kept, "COLUMNS": "120", **({"PACELINE_DATABASE_URL": url} if url else {}), **variables}
 
 

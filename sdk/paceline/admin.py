@@ -1,4 +1,4 @@
-"""The database functions that the SDK has no method for. Each is one call, and the function asks who is calling."""
+"""What owners and operators do: limits, grants, namespaces. Each is one call, and the database asks who is calling."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING
