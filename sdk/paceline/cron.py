@@ -13,7 +13,7 @@ import difflib
 import json
 import zoneinfo
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
 from cronsim import CronSim, CronSimError
@@ -27,6 +27,8 @@ Overlap = Literal["allow", "skip"]
 ANY_MOMENT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """Where a schedule is tried from: it repeats, so one that fires after this moment fires after every other."""
 SCHEDULE_LIMIT: Final = 256
+LOOK_BACK: Final = timedelta(hours=26)
+"""More than a day: what a change of the clocks does to a tick is the same wherever one counts from."""
 HINT: Final = 'use "minute hour day month weekday", as in "0 8 * * 1-5"'
 
 
@@ -196,19 +198,18 @@ def next_after(schedule: str, timezone: str, moment: datetime) -> datetime:
 
 def latest_missed(schedule: str, timezone: str, due_at: datetime, now: datetime) -> tuple[datetime, datetime]:
     """Of an entry that has been due since `due_at`: the last tick up to now, and the first one after it."""
-    zone = _zone(timezone)
-    # from behind, since years of seconds may lie between; what that look misses, a doubled hour, the look ahead finds
-    found = next(_ticks(schedule, now.astimezone(zone), reverse=True), due_at).astimezone(UTC)
-    latest = found if due_at <= found <= now else due_at.astimezone(UTC)
+    latest = due_at.astimezone(UTC)
+    if now - latest > LOOK_BACK and (recent := next_after(schedule, timezone, now - LOOK_BACK)) <= now:
+        latest = recent  # years of seconds may lie before it
     while (following := next_after(schedule, timezone, latest)) <= now:
         latest = following
     return latest, following
 
 
-def _ticks(schedule: str, start: datetime, *, reverse: bool = False) -> CronSim:
+def _ticks(schedule: str, start: datetime) -> CronSim:
     try:
         _need(len(schedule) <= SCHEDULE_LIMIT, f"schedule has over {SCHEDULE_LIMIT} characters ({HINT})")
-        return CronSim(schedule, start, reverse)
+        return CronSim(schedule, start)
     except CronSimError as error:
         problem = str(error)
         raise InvalidInputError(f'schedule "{schedule}": {problem[:1].lower()}{problem[1:]} ({HINT})') from None
