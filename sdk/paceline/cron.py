@@ -21,7 +21,7 @@ from pydantic import JsonValue
 
 from paceline.database import Database
 from paceline.errors import InvalidInputError, PacelineError
-from paceline.job import KIND, Enqueued, JobId, NewJob, milliseconds
+from paceline.job import KIND, Enqueued, JobId, NewJob, milliseconds, need
 
 Overlap = Literal["allow", "skip"]
 ANY_MOMENT: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -49,19 +49,19 @@ class CronEntry:
     def __post_init__(self) -> None:
         """Check every field."""
         job = self.job
-        _need(KIND.fullmatch(self.name), f'name "{self.name}" is no name (at most 128 letters, digits, "-_.:/")')
+        need(KIND.fullmatch(self.name), f'name "{self.name}" is no name (at most 128 letters, digits, "-_.:/")')
         next_after(self.schedule, self.timezone, ANY_MOMENT)
-        _need(self.overlap in ("allow", "skip"), f'overlap "{self.overlap}" is unknown (use allow or skip)')
+        need(self.overlap in ("allow", "skip"), f'overlap "{self.overlap}" is unknown (use allow or skip)')
         for name, given in (("run_at", job.run_at), ("expires_at", job.expires_at)):
-            _need(given is None, f"job.{name} is one moment, a cron job is made at many (use delay or expires_in)")
-        _need(job.trace is None, "job.trace cannot be kept: a cron job belongs to no request (leave it out)")
-        _need(
+            need(given is None, f"job.{name} is one moment, a cron job is made at many (use delay or expires_in)")
+        need(job.trace is None, "job.trace cannot be kept: a cron job belongs to no request (leave it out)")
+        need(
             self.overlap == "allow" or job.dedupe is None,
             'job.dedupe and overlap="skip" exclude each other (skip uses a dedupe key of its own)',
         )
         if self.stamp is not None:
-            _need(0 < len(self.stamp) <= 128 and "\0" not in self.stamp, "stamp must have 1 to 128 characters, no NUL")
-            _need(
+            need(0 < len(self.stamp) <= 128 and "\0" not in self.stamp, "stamp must have 1 to 128 characters, no NUL")
+            need(
                 job.payload is None or (isinstance(job.payload, dict) and self.stamp not in job.payload),
                 f'stamp "{self.stamp}" needs a payload that is an object without that key',
             )
@@ -208,7 +208,7 @@ def latest_missed(schedule: str, timezone: str, due_at: datetime, now: datetime)
 
 def _ticks(schedule: str, start: datetime) -> CronSim:
     try:
-        _need(len(schedule) <= SCHEDULE_LIMIT, f"schedule has over {SCHEDULE_LIMIT} characters ({HINT})")
+        need(len(schedule) <= SCHEDULE_LIMIT, f"schedule has over {SCHEDULE_LIMIT} characters ({HINT})")
         return CronSim(schedule, start)
     except CronSimError as error:
         problem = str(error)
@@ -225,8 +225,3 @@ def _zone(name: str) -> zoneinfo.ZoneInfo:
     raise InvalidInputError(
         f'timezone "{name}" is unknown ({hint if known else "this machine has no time zone data: pip install tzdata"})'
     )
-
-
-def _need(held: object, message: str) -> None:
-    if not held:
-        raise InvalidInputError(message)

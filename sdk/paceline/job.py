@@ -61,47 +61,47 @@ class NewJob:
 
     def __post_init__(self) -> None:
         """Check every field, and encode the payload once."""
-        _need(KIND.fullmatch(self.kind), f'kind "{self.kind}" is no name (at most 128 letters, digits, "-_.:/")')
-        _need(0 <= self.priority <= 9, f"priority {self.priority} is out of range (0 to 9, higher first)")
-        _need(self.delay is None or self.run_at is None, "delay and run_at exclude each other (give one)")
-        _need(self.expires_in is None or self.expires_at is None, "expires_in and expires_at exclude each other")
+        need(KIND.fullmatch(self.kind), f'kind "{self.kind}" is no name (at most 128 letters, digits, "-_.:/")')
+        need(0 <= self.priority <= 9, f"priority {self.priority} is out of range (0 to 9, higher first)")
+        need(self.delay is None or self.run_at is None, "delay and run_at exclude each other (give one)")
+        need(self.expires_in is None or self.expires_at is None, "expires_in and expires_at exclude each other")
         for name, number in (
             ("priority", self.priority),
             ("max_tries", self.max_tries),
             ("max_losses", self.max_losses),
         ):
-            _need(isinstance(number, int), f"{name} {number} is not a whole number")
+            need(isinstance(number, int), f"{name} {number} is not a whole number")
         for name, most, span in (
             ("delay", LONGEST, self.delay),
             ("expires_in", LONGEST, self.expires_in),
             ("timeout", LONGEST_TIMEOUT, self.timeout),
         ):
-            _need(span is None or span <= most, f"{name} {span} is too long (at most {most.days} days)")
-            _need(
+            need(span is None or span <= most, f"{name} {span} is too long (at most {most.days} days)")
+            need(
                 span is None or span >= timedelta(0),
                 f"{name} {span} is negative (leave it out, or give a positive one)",
             )
         for name, moment in (("run_at", self.run_at), ("expires_at", self.expires_at)):
-            _need(
+            need(
                 moment is None or moment.tzinfo is not None, f"{name} {moment} has no time zone (use an aware datetime)"
             )
-        _need(
+        need(
             self.key_limit is None or 0 < self.key_limit <= LARGEST,
             f"key_limit {self.key_limit} is out of range (1 to {LARGEST})",
         )
-        _need(self.key_limit is None or self.key is not None, "key_limit is given without a key")
-        _need(1 <= self.max_tries <= 32767, f"max_tries {self.max_tries} is out of range (1 to 32767)")
-        _need(0 <= self.max_losses <= 32767, f"max_losses {self.max_losses} is out of range (0 to 32767)")
+        need(self.key_limit is None or self.key is not None, "key_limit is given without a key")
+        need(1 <= self.max_tries <= 32767, f"max_tries {self.max_tries} is out of range (1 to 32767)")
+        need(0 <= self.max_losses <= 32767, f"max_losses {self.max_losses} is out of range (0 to 32767)")
         for name, text in (("key", self.key), ("dedupe", self.dedupe), ("trace", self.trace)):
-            _need(text is None or 0 < len(text) <= NAME_LIMIT, f"{name} must have 1 to {NAME_LIMIT} characters")
-            _need(text is None or "\0" not in text, f"{name} contains a NUL character, which PostgreSQL cannot store")
-            _need(
+            need(text is None or 0 < len(text) <= NAME_LIMIT, f"{name} must have 1 to {NAME_LIMIT} characters")
+            need(text is None or "\0" not in text, f"{name} contains a NUL character, which PostgreSQL cannot store")
+            need(
                 text is None or _encodable(text), f"{name} contains a lone surrogate, which is no character (remove it)"
             )
         for name, given in (("tags", self.tags), ("tolerations", self.tolerations)):
-            _need(not isinstance(given, str), f'{name} is the text "{given}" (give a tuple of texts)')
+            need(not isinstance(given, str), f'{name} is the text "{given}" (give a tuple of texts)')
         for tag in self.tags:
-            _need(TAG.fullmatch(tag), f'tag "{tag}" is no name (at most 63 letters, digits, "-", "_", ".")')
+            need(TAG.fullmatch(tag), f'tag "{tag}" is no name (at most 63 letters, digits, "-", "_", ".")')
         for toleration in self.tolerations:
             canonical_toleration(toleration)
         object.__setattr__(self, "body", encode(self.payload, "payload"))
@@ -163,10 +163,10 @@ def encode(value: JsonValue, name: str, *, limit: int = PAYLOAD_LIMIT) -> str:
         raise InvalidInputError(f"{name} cannot be written as JSON: {error}") from None
     except RecursionError:
         raise InvalidInputError(f"{name} is nested too deeply (flatten it)") from None
-    _need(not _NUL.search(text), f"{name} contains a NUL character, which PostgreSQL cannot store in JSON (remove it)")
-    _need(_encodable(text), f"{name} contains a lone surrogate, which is no character (remove it)")
+    need(not _NUL.search(text), f"{name} contains a NUL character, which PostgreSQL cannot store in JSON (remove it)")
+    need(_encodable(text), f"{name} contains a lone surrogate, which is no character (remove it)")
     size = len(text.encode())
-    _need(size <= limit, f"{name} has {size} bytes, the limit is {limit}: store it elsewhere and send a reference")
+    need(size <= limit, f"{name} has {size} bytes, the limit is {limit}: store it elsewhere and send a reference")
     return text
 
 
@@ -183,6 +183,7 @@ def milliseconds(span: timedelta | None) -> int | None:
     return None if span is None else math.ceil(span.total_seconds() * 1000)
 
 
-def _need(held: object, message: str) -> None:
+def need(held: object, message: str) -> None:
+    """Refuse what does not hold; the message names the field and the fix."""
     if not held:
         raise InvalidInputError(message)
