@@ -5,6 +5,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 ROOTS := sdk operator runner-image gateway cli dev tests
+# Compiled modules kept in __pycache__ make every second start quick, also where the shell says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
 .PHONY: help demo test check fix crds mutate lock clean
