@@ -1,17 +1,30 @@
-"""`paceline pool grant` and `revoke`: which logins and namespaces may use a pool."""
+"""`paceline pool grant`, `revoke` and `grants`: which logins and namespaces may use a pool."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from paceline_cli.options import NamedPool
+from paceline_cli.output import Column
 from paceline_cli.run import Session, command
+
+if TYPE_CHECKING:
+    from paceline.seen import Grant
 
 GrantedPool = Annotated[
     str, typer.Argument(metavar="POOL", help="A pool; '*', in quotes, is every pool (for logins only).")
 ]
 Login = Annotated[str | None, typer.Option("--login", metavar="LOGIN", help="A login of the database server.")]
 Namespace = Annotated[str | None, typer.Option("--namespace", metavar="NAMESPACE", help="A Kubernetes namespace.")]
+
+
+GRANTS: "list[Column[Grant]]" = [
+    Column("pool", lambda each: each.pool or "*"),
+    Column("login", lambda each: each.login, flex=True),
+    Column("role", lambda each: each.role),
+    Column("namespace", lambda each: each.namespace, flex=True),
+]
 
 
 class Role(StrEnum):
@@ -31,6 +44,7 @@ def add_to(app: typer.Typer) -> None:
     """Make them commands of the group `pool`."""
     command(app, "grant")(grant)
     command(app, "revoke")(revoke)
+    command(app, "grants")(grants)
 
 
 async def grant(
@@ -88,6 +102,18 @@ async def revoke(
             answer = {"pool": pool, "login": name, "role": word}
             text = f"login {name} is no longer {word} of {_pools(pool)}"
     session.out.tell(answer, text)
+
+
+async def grants(session: Session, named: NamedPool = None) -> None:
+    """List who may use a pool, or any: logins with what they may do, and namespaces besides the pool's own.
+
+    The schema's owner sees everything, an operator the grants of its pools, everybody else his own.
+    """
+    from paceline import admin
+
+    async with session.database() as database:
+        found = await admin.list_grants(database, named)
+    session.out.rows(found, GRANTS, none="no grants that this login may see")
 
 
 def _who(pool: str, login: str | None, role: Role | None, namespace: str | None) -> str | tuple[str, str]:

@@ -1,4 +1,4 @@
-"""`paceline jobs`: look at jobs, cancel them, wait for them."""
+"""`paceline jobs`: look at jobs, cancel them, try them again, wait for them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ T = TypeVar("T")
 PAGE: Final = 1_000
 """The longest page that the database gives."""
 
-app = typer.Typer(no_args_is_help=True, help="Look at jobs, cancel them, wait for them.")
+app = typer.Typer(no_args_is_help=True, help="Look at jobs, cancel them, try them again, wait for them.")
 
 
 class State(StrEnum):
@@ -112,10 +112,30 @@ async def cancel_jobs(session: Session, jobs: JobIds) -> int:
     async with session.database() as database:
         queue = Queue(database)
         answers = [{"id": job, "answer": await queue.cancel(JobId(job))} for job in dict.fromkeys(jobs)]
-    words = {"cancelling": "runs, and its handler is told", "finished": "has ended already", "unknown": "is unknown"}
-    texts = (f"job {each['id']} {words.get(str(each['answer']), 'is cancelled')}" for each in answers)
-    session.out.tell(answers, "\n".join(texts))
+    words = {
+        "cancelled": "is cancelled", "cancelling": "runs, and its handler is told", "finished": "has ended already",
+        "unknown": "is unknown",
+    }  # fmt: skip
+    session.out.tell(answers, "\n".join(f"job {each['id']} {words[str(each['answer'])]}" for each in answers))
     return OUR_ERROR if any(each["answer"] in ("finished", "unknown") for each in answers) else 0
+
+
+@command(app, "retry")
+async def retry_jobs(session: Session, jobs: JobIds) -> int:
+    """Try jobs again now: dead ones, and those that wait for their next try or their time."""
+    from paceline.job import JobId
+    from paceline.queue import Queue
+
+    async with session.database() as database:
+        queue = Queue(database)
+        answers = [{"id": job, "answer": await queue.retry(JobId(job))} for job in dict.fromkeys(jobs)]
+    words = {
+        "retried": "is tried again", "waiting": "is waiting for a runner already", "running": "runs already",
+        "duplicate": "stays dead: another job of its dedupe key is live", "finished": "has ended already",
+        "unknown": "is unknown",
+    }  # fmt: skip
+    session.out.tell(answers, "\n".join(f"job {each['id']} {words[str(each['answer'])]}" for each in answers))
+    return OUR_ERROR if any(each["answer"] in ("duplicate", "finished", "unknown") for each in answers) else 0
 
 
 @command(app, "wait")
@@ -173,7 +193,8 @@ def draw_job(out: Output, job: "JobDetail", attempts: "Sequence[Attempt]", now: 
         ("Tries", f"{job.tries}{most}"), ("Runners lost", losses if job.losses else None),
         ("Timeout", None if job.timeout_ms is None else span(job.timeout_ms / 1000)),
         ("Enqueued", at(job.enqueued_at)), ("Due", at(job.run_at)), ("Ready", at(job.ready_at)),
-        ("Started", at(started)), ("Ended", at(job.finished_at)), ("Expires", at(job.expires_at)),
+        ("Started", at(started)), ("Ended", at(job.finished_at)), ("Times out", at(job.deadline)),
+        ("Expires", at(job.expires_at)),
         ("Took" if job.finished_at else "Runs for", took),
         ("Progress", body(job.progress)), ("Payload", body(job.payload)), ("Result", body(job.result)),
     ])  # fmt: skip

@@ -43,20 +43,17 @@ async def migrate(
 
 
 async def _apply(session: Session, to: int | None) -> None:
-    from paceline.database import Address, in_our_words
+    from paceline.database import Address
     from paceline.migrate import migrate as apply
     from paceline.migrate import migrations
 
-    address = Address.parse(session.url)
-    with in_our_words(address):
-        applied = await apply(address.url, to=to)
+    place = Address.parse(session.url).place
+    applied = await apply(session.url, to=to)
     version = max([to or migrations()[-1].version, *(each.version for each in applied)])
     names = ", ".join(_name(each) for each in applied)
     session.out.tell(
         {"applied": [_plain(each) for each in applied], "version": version},
-        f"applied {names} to {address.place}"
-        if applied
-        else f"{address.place} lacks nothing up to schema version {version}",
+        f"applied {names} to {place}" if applied else f"{place} lacks nothing up to schema version {version}",
     )
 
 

@@ -119,11 +119,7 @@ async def set_kind_rate(
 ) -> None:
     """Limit how many jobs of a kind start per second, over all runners of the pool."""
     from paceline import admin
-    from paceline.errors import InvalidInputError
-    from paceline.job import KIND
 
-    if not KIND.fullmatch(kind):
-        raise InvalidInputError(f'kind "{kind}" is no name (at most 128 letters, digits, "-_.:/")')
     burst = burst_for(rate, burst)
     async with session.database() as database:
         if not create:
@@ -157,12 +153,9 @@ async def set_key(
     What is not given, or "none", is no limit afterwards.
     """
     from paceline import admin
-    from paceline.errors import InvalidInputError
 
     if most is None and rate is None:
         raise typer.BadParameter("give --limit, --rate or both", param_hint="'--limit'")
-    if not 0 < len(key) <= 512:
-        raise InvalidInputError("a key must have 1 to 512 characters")
     running, per_second = (value if value is not None and value > 0 else None for value in (most, rate))
     async with session.database() as database:
         if not create:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from paceline.database import Database
 from paceline.errors import NotFoundError
+from paceline.job import KIND, NAME_LIMIT, need
 from paceline.reading import Reader
-from paceline.seen import PoolSeen
+from paceline.seen import Grant, PoolSeen, read
 
 if TYPE_CHECKING:
     from paceline.migrate import Migration
@@ -49,6 +50,7 @@ async def set_pool(
 
 async def set_kind(database: Database, pool: str, kind: str, rate: float, burst: float | None) -> None:
     """The rate of a kind; a negative one takes it away."""
+    need(KIND.fullmatch(kind), f'kind "{kind}" is no name (at most 128 letters, digits, "-_.:/")')
     await database.value("SELECT paceline.set_kind($1, $2, $3, $4)", pool, kind, rate, burst)
 
 
@@ -56,6 +58,7 @@ async def set_key(
     database: Database, pool: str, key: str, limit: int | None, rate: float | None, burst: float | None
 ) -> None:
     """Both limits of a key; None is no limit."""
+    need(0 < len(key) <= NAME_LIMIT and "\0" not in key, f"key must have 1 to {NAME_LIMIT} characters, no NUL")
     await database.value("SELECT paceline.set_key($1, $2, $3, $4, $5)", pool, key, limit, rate, burst)
 
 
@@ -71,8 +74,6 @@ async def grant_login(database: Database, login: str, role: str, pool: str) -> N
 
 async def revoke_login(database: Database, login: str, role: str, pool: str) -> None:
     """Also ends what was registered with the grant."""
-    if pool != ANY_POOL:
-        await existing_pool(database, pool)  # an unknown name would be taken for every pool
     await database.value("SELECT paceline.revoke_login($1, $2, $3)", login, role, None if pool == ANY_POOL else pool)
 
 
@@ -94,3 +95,8 @@ async def missing_migrations(database: Database) -> "tuple[bool, list[Migration]
         if await connection.fetchval("SELECT to_regclass('paceline.migration')") is None:
             return False, migrations()
         return True, await pending(connection)  # type: ignore[arg-type]  # a pooled connection can do all that it needs
+
+
+async def list_grants(database: Database, pool: str | None = None) -> list[Grant]:
+    """Who may use a pool, or any; a login that is neither owner nor operator sees its own grants."""
+    return [read(Grant, row) for row in await database.rows("SELECT * FROM paceline.list_grants($1)", pool)]

@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 from itertools import repeat
 from typing import TYPE_CHECKING, Final, Literal, NewType, Self, cast
 
-from paceline.job import Claimed, JobId
+from pydantic import JsonValue
+
+from paceline.job import LONGEST, Claimed, JobId, encode, need, storable
 
 if TYPE_CHECKING:
     from paceline.database import Database, Record
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 IncarnationId = NewType("IncarnationId", int)
 Verdict = Literal["ok", "draining", "paused", "standby", "fenced"]
 
-STEP: Final = "SELECT * FROM paceline.step($1, $2, $3, $4, $5::jsonb[])"
+STEP: Final = "SELECT * FROM paceline.step($1, $2, $3, $4, $5::jsonb[], $6, $7)"
+PROGRESS_LIMIT: Final = 2**16
 REGISTER: Final = """\
 SELECT * FROM paceline.register($1, $2, $3, p_tags => $4, p_slots => $5, p_lease => $6, p_install => $7,
     p_namespace => $8, p_group => $9, p_external => $10, p_hostname => $11, p_pod_uid => $12, p_revision => $13)"""
@@ -43,10 +46,11 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A job that was done, and its result as JSON."""
+    """A job that was done, its result as JSON, and what its handler wrote meanwhile."""
 
     job: Claimed
     result: str | None = None
+    output: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,10 @@ class Step:
     refused: frozenset[JobId] = frozenset()
     """Jobs that were not ours any more: somebody else has them, our result counts for nothing."""
     cancelled: frozenset[JobId] = frozenset()
+    listening: bool = False
+    """Whoever enqueued since before this step has sent a NOTIFY; if not, look once more before you sleep."""
+    runners: int = 1
+    """How many serve the pool, as last counted: the more, the more seldom each needs to look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +96,8 @@ class Incarnation:
         self.runner: int = row["runner"]
         self.group: int = row["grp"]
         self.pool: int = row["pool"]
+        self.channel = f"paceline_{self.pool}"
+        """Where a NOTIFY wakes those who listen."""
         self.draining: bool = row["state"] == b"d"
         self.lease_until: datetime = row["lease_until"]
 
@@ -100,8 +110,11 @@ class Incarnation:
         )  # fmt: skip
         return cls(database, rows[0])
 
-    async def step(self, want: int, done: Sequence[Finished] = ()) -> Step:
-        """Ack what is done and claim at most `want` jobs, in one round trip."""
+    async def step(self, want: int, done: Sequence[Finished] = (), *, listen: timedelta | None = None) -> Step:
+        """Ack what is done and claim at most `want` jobs, in one round trip.
+
+        `listen`: where there are fewer, a NOTIFY on `channel` tells for so long that there is more.
+        """
         rows = await self._database.rows(
             STEP,
             self.id,
@@ -109,6 +122,8 @@ class Incarnation:
             [each.job.id for each in done],
             [each.job.fence for each in done],
             [each.result for each in done] if any(each.result is not None for each in done) else None,
+            [storable(each.output) for each in done] if any(each.output for each in done) else None,
+            None if listen is None else listen.total_seconds(),
         )
         answer = rows[0]
         return Step(
@@ -116,6 +131,8 @@ class Incarnation:
             jobs=_claimed(answer),
             refused=frozenset(JobId(job) for job in answer["refused"] or ()),
             cancelled=frozenset(JobId(job) for job in answer["cancelled"] or ()),
+            listening=bool(answer["listening"]),
+            runners=answer["runners"] or 1,
         )
 
     async def fail(self, failed: Sequence[Failed], cause: str = "Failed") -> frozenset[JobId]:
@@ -125,10 +142,10 @@ class Incarnation:
             self.id,
             [each.job.id for each in failed],
             [each.job.fence for each in failed],
-            [each.error for each in failed],
+            [storable(each.error) for each in failed],
             [None if each.retry_in is None else each.retry_in.total_seconds() for each in failed],
             cause,
-            [each.output for each in failed],
+            [storable(each.output) for each in failed],
         )
         return frozenset(JobId(job) for job in refused or ())
 
@@ -142,6 +159,20 @@ class Incarnation:
             cause,
         )
         return frozenset(JobId(job) for job in refused or ())
+
+    async def extend(self, job: Claimed, by: timedelta) -> bool:
+        """Let an attempt run until `by` from now; whether it is still ours."""
+        need(timedelta(0) < by <= LONGEST, f"by {by} is out of range (more than nothing, at most {LONGEST.days} days)")
+        return await self._still_mine("paceline.extend($1, $2, $3, $4)", job, by.total_seconds())
+
+    async def progress(self, job: Claimed, value: JsonValue) -> bool:
+        """Tell those who watch how far an attempt is; whether it is still ours."""
+        text = encode(value, "progress", limit=PROGRESS_LIMIT)
+        return await self._still_mine("paceline.set_progress($1, $2, $3, $4::jsonb[])", job, text)
+
+    async def _still_mine(self, call: str, job: Claimed, value: object) -> bool:
+        refused = await self._database.value(f"SELECT {call}", self.id, [job.id], [job.fence], [value])
+        return refused is None
 
     async def heartbeat(self) -> Beat:
         """Keep the lease; a lease that has ended is not revived."""

@@ -16,6 +16,8 @@ JobId = NewType("JobId", int)
 Fence = NewType("Fence", int)
 
 PAYLOAD_LIMIT: Final = 2**20
+OUTPUT_LIMIT: Final = 2**16
+"""So many characters of an error or of an attempt's output are kept, the last ones."""
 KIND = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:/]{0,126}[A-Za-z0-9])?")
 TAG = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 NAME_LIMIT: Final = 512
@@ -168,6 +170,13 @@ def encode(value: JsonValue, name: str, *, limit: int = PAYLOAD_LIMIT) -> str:
     size = len(text.encode())
     need(size <= limit, f"{name} has {size} bytes, the limit is {limit}: store it elsewhere and send a reference")
     return text
+
+
+def storable(text: str | None) -> str | None:
+    """The end of a text that a handler wrote, without what PostgreSQL cannot store: it must not cost the attempt."""
+    if text is None:
+        return None
+    return text[-OUTPUT_LIMIT:].replace("\0", "\ufffd").encode(errors="replace").decode()
 
 
 def _encodable(text: str) -> bool:

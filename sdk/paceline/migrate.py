@@ -11,6 +11,7 @@ from importlib.resources import files
 
 import asyncpg
 
+from paceline.database import Address, in_our_words
 from paceline.errors import PacelineError
 
 LOCK = 0x7061_6365  # "pace": one number for all who migrate the same database
@@ -60,7 +61,13 @@ def migrations() -> list[Migration]:
 
 async def migrate(url: str, *, to: int | None = None) -> list[Migration]:
     """Apply what is missing, up to version `to` or the newest; returns what was applied."""
-    connection = await asyncpg.connect(url, statement_cache_size=0)
+    address = Address.parse(url)
+    with in_our_words(address):
+        return await _migrate(address.url, to)
+
+
+async def _migrate(url: str, to: int | None) -> list[Migration]:
+    connection = await asyncpg.connect(url, timeout=10, statement_cache_size=0)
     try:
         async with connection.transaction():  # all or nothing; a session's lock would not hold behind PgBouncer
             await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)

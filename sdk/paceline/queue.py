@@ -66,6 +66,13 @@ class Queue:
         """Take a job out: `cancelled`, `cancelling` (it runs; its handler is told), `finished` or `unknown`."""
         return str(await self.database.value("SELECT paceline.cancel($1)", job))
 
+    async def retry(self, job: JobId) -> str:
+        """Try a job again now: a dead one, or one that waits for its next try or its time.
+
+        The answer is `retried`, or why not: `waiting`, `running`, `duplicate`, `finished` or `unknown`.
+        """
+        return str(await self.database.value("SELECT paceline.retry($1)", job))
+
     async def redrive(self, jobs: Sequence[JobId]) -> list[JobId]:
         """Put dead letters back into the queue; those that went are returned."""
         return list(await self.database.value("SELECT paceline.redrive($1)", list(jobs)))
@@ -75,8 +82,15 @@ class Queue:
         return list(await self.database.value("SELECT paceline.purge($1)", list(jobs)))
 
     async def tick(self) -> bool:
-        """Do the housekeeping if it is due; whether it was."""
-        return bool(await self.database.value("SELECT paceline.tick()"))
+        """Do the housekeeping if it is due (whether it was), and fire cron.
+
+        Runners, gateways and operators do it by themselves; a program of your own never needs to.
+        """
+        from paceline.cron import Cron
+
+        due = bool(await self.database.value("SELECT paceline.tick()"))
+        await Cron.fire_due(self.database)
+        return due
 
     async def pause(self) -> None:
         """Let nobody claim from this pool."""

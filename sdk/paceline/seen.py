@@ -171,6 +171,8 @@ class JobDetail:
     losses: int
     max_losses: int | None
     timeout_ms: int | None
+    deadline: datetime | None
+    """When a running attempt times out."""
     fence: Fence
     runner: str | None
     cancelling: bool
@@ -218,6 +220,17 @@ class DeadJob:
     losses: int
     max_losses: int
     payload: JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A login and its role on a pool, or a namespace that may serve it."""
+
+    pool: str | None
+    """None: every pool."""
+    login: str | None
+    role: str | None
+    namespace: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,10 @@ class SyncQueue:
         """Take a job out: `cancelled`, `cancelling` (it runs; its handler is told), `finished` or `unknown`."""
         return self._run(self._queue.cancel(job))
 
+    def retry(self, job: JobId) -> str:
+        """Try a job again now: `retried`, or why not: `waiting`, `running`, `duplicate`, `finished` or `unknown`."""
+        return self._run(self._queue.retry(job))
+
     def redrive(self, jobs: Sequence[JobId]) -> list[JobId]:
         """Put dead letters back into the queue; those that went are returned."""
         return self._run(self._queue.redrive(jobs))
@@ -89,7 +93,7 @@ class SyncQueue:
         return self._run(self._queue.purge(jobs))
 
     def tick(self) -> bool:
-        """Do the housekeeping if it is due; whether it was."""
+        """Do the housekeeping if it is due (whether it was), and fire cron."""
         return self._run(self._queue.tick())
 
     def pause(self) -> None:

@@ -111,6 +111,13 @@ CALLS: Mapping[str, Call] = {
         {"fence": (0, "fence")},
     ),
     "heartbeat": Call(HEARTBEAT, (INCARNATION,), ({"verdict": "ok", "cancelled": None},)),
+    "extend": Call("SELECT paceline.extend($1, $2, $3, $4)", (INCARNATION, [A], [FENCE], [60.0]), ({"extend": None},)),
+    "set_progress": Call(
+        "SELECT paceline.set_progress($1, $2, $3, $4::jsonb[])",
+        (INCARNATION, [A, 10**9], [FENCE, 1], ["0.5", "1"]),
+        ({"set_progress": [10**9]},),
+    ),
+    "retry": Call("SELECT paceline.retry($1) AS said", (A,), ({"said": "running"},)),
     "await_work": Call("SELECT paceline.await_work($1, $2) AS channel", (POOL, 10.0)),
     "cancel while it runs": Call("SELECT paceline.cancel($1) AS said", (C,), ({"said": "cancelling"},)),
     "heartbeat tells the cancel": Call(HEARTBEAT, (INCARNATION,), ({"verdict": "ok", "cancelled": [C]},)),

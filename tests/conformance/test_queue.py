@@ -142,6 +142,22 @@ async def test_a_delayed_job_waits_for_its_time(backend: Backend) -> None:
     assert [job.id for job in (await runner.step(1)).jobs] == [made.id]
 
 
+async def test_of_jobs_that_become_due_together_the_one_that_was_due_first_comes_first(backend: Backend) -> None:
+    delays = (30, 10, 40, 20)
+    made = [
+        await backend.queue.enqueue(NewJob(kind="mail", delay=timedelta(minutes=n), payload=n, key=key))
+        for key in (None, "k")
+        for n in delays
+    ]
+    await backend.queue.enqueue(NewJob(kind="mail", key="k", key_limit=9, delay=10 * HOUR))
+    runner = await backend.register(lease=10 * HOUR)
+    await backend.pass_time(HOUR)
+    await backend.tick()
+    assert await backend.states_of([each.id for each in made]) == ["ready"] * 8
+    claimed = [job.payload for job in (await runner.step(9)).jobs]
+    assert claimed == [10, 20, 30, 40] * 2
+
+
 async def test_a_job_that_was_not_started_in_time_expires(backend: Backend) -> None:
     made = await backend.queue.enqueue(NewJob(kind="mail", expires_in=HOUR))
     scheduled = await backend.queue.enqueue(NewJob(kind="mail", expires_in=HOUR, delay=2 * HOUR))
@@ -193,6 +209,19 @@ async def test_the_last_enqueue_that_names_a_limit_sets_it(backend: Backend) -> 
     await backend.queue.enqueue(NewJob(kind="mail", key="k"))
     await backend.tick()
     assert len((await runner.step(9)).jobs) == 3
+
+
+async def test_of_several_limits_in_one_batch_the_last_one_counts(backend: Backend) -> None:
+    runner = await backend.register()
+    for limits, most in (([5, 2, None], 2), ([2, 7, 2], 2), ([1, 3], 3)):
+        await backend.queue.enqueue_many([NewJob(kind="mail", key="k", key_limit=limit) for limit in limits])
+        await backend.queue.enqueue_many([NewJob(kind="mail", key="k") for _ in range(9)])
+        await backend.tick()
+        jobs = (await runner.step(99)).jobs
+        assert len(jobs) == most
+        await runner.fail([Failed(job, "over", None) for job in jobs])
+        for job in (await runner.step(99)).jobs:
+            await runner.hand_back([job])
 
 
 async def test_every_way_out_frees_the_permit(backend: Backend) -> None:
@@ -273,6 +302,36 @@ async def test_a_waiting_job_is_cancelled_at_once(backend: Backend, job: dict[st
     assert await backend.state_of(made.id) == "cancelled"
     assert await backend.queue.cancel(made.id) == "finished"
     assert await backend.queue.cancel(JobId(made.id + 1000)) == "unknown"
+
+
+async def test_a_job_that_waits_for_its_time_or_is_dead_can_be_tried_again_now(backend: Backend) -> None:
+    later = await backend.queue.enqueue(NewJob(kind="mail", delay=HOUR))
+    keyed = await backend.queue.enqueue(NewJob(kind="mail", delay=HOUR, key="k"))
+    dead = await backend.queue.enqueue(NewJob(kind="mail", dedupe="d"))
+    runner = await backend.register()
+    (job,) = (await runner.step(9)).jobs
+    assert await backend.queue.retry(job.id) == "running"
+    await runner.fail([Failed(job, "over")])
+    for made in (later, keyed, dead):
+        assert await backend.queue.retry(made.id) == "retried"
+        assert await backend.queue.retry(made.id) == "waiting"
+    await backend.tick()
+    claimed = (await runner.step(9)).jobs
+    assert {each.id for each in claimed} == {later.id, keyed.id, dead.id}
+    assert [each.tries for each in claimed] == [0, 0, 0]
+    await runner.step(0, [Finished(each) for each in claimed])
+    assert await backend.queue.retry(dead.id) == "finished"
+    assert await backend.queue.retry(JobId(10**9)) == "unknown"
+
+
+async def test_a_dead_job_whose_dedupe_value_is_live_again_stays_dead(backend: Backend) -> None:
+    made = await backend.queue.enqueue(NewJob(kind="mail", dedupe="d"))
+    runner = await backend.register()
+    (job,) = (await runner.step(9)).jobs
+    await runner.fail([Failed(job, "over")])
+    await backend.queue.enqueue(NewJob(kind="mail", dedupe="d"))
+    assert await backend.queue.retry(made.id) == "duplicate"
+    assert await backend.state_of(made.id) == "dead"
 
 
 async def test_a_paused_pool_gives_out_nothing_and_takes_acks(backend: Backend) -> None:

@@ -42,6 +42,8 @@ async def test_a_zombies_writes_are_refused_and_told(backend: Backend) -> None:
     assert (step.verdict, step.jobs, step.refused) == ("fenced", (), frozenset({made.id}))
     assert await zombie.fail([Failed(lost, "late")]) == {made.id}
     assert await zombie.hand_back([lost]) == {made.id}
+    assert not await zombie.extend(lost, HOUR)
+    assert not await zombie.progress(lost, 1)
     assert await zombie.deregister() == 0
     assert await backend.state_of(made.id) == "running"
     assert not (await other.step(0, [Finished(taken)])).refused
@@ -296,3 +298,18 @@ async def test_prefer_no_claim_leaves_a_job_to_others_for_five_seconds(backend: 
     assert [job.id for job in (await runner.step(9)).jobs] == [old.id]
     other = await backend.register("other")
     assert [job.id for job in (await other.step(9)).jobs] == [young.id]
+
+
+async def test_who_holds_a_job_may_extend_it_and_tell_its_progress(backend: Backend) -> None:
+    await backend.queue.enqueue("mail")
+    runner = await backend.register()
+    (job,) = (await runner.step(1)).jobs
+    assert await runner.extend(job, HOUR)
+    assert await runner.progress(job, {"done": 3})
+    for by in (timedelta(0), -HOUR, timedelta(days=99_999)):
+        with pytest.raises(InvalidInputError, match=r"by .* is out of range"):
+            await runner.extend(job, by)
+    with pytest.raises(InvalidInputError, match=r"progress has .* bytes, the limit is"):
+        await runner.progress(job, "x" * 100_000)
+    await runner.hand_back([job])
+    assert not await runner.extend(job, HOUR)

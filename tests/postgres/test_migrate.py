@@ -7,6 +7,7 @@ import pytest
 
 from paceline.claims import Finished, Incarnation, Registration
 from paceline.database import Database
+from paceline.errors import DatabaseError
 from paceline.job import NewJob
 from paceline.migrate import SchemaChangedError, SchemaTooNewError, migrate, migrations
 from paceline.queue import Queue
@@ -64,6 +65,16 @@ async def test_a_second_time_nothing_is_done(empty_database: str) -> None:
     assert await migrate(empty_database) == []
 
 
+async def test_the_url_may_say_that_pgbouncer_stands_before_it(empty_database: str) -> None:
+    assert [each.version for each in await migrate(f"{empty_database}?pgbouncer=1")] == NEWEST
+
+
+async def test_a_database_that_does_not_answer_is_an_error_of_ours_without_the_password() -> None:
+    with pytest.raises(DatabaseError, match=r"cannot reach the database 127\.0\.0\.1:1/x") as caught:
+        await migrate("postgresql://ann:secret@127.0.0.1:1/x")
+    assert "secret" not in str(caught.value)
+
+
 async def test_step_by_step_is_the_same_as_at_once(empty_database: str) -> None:
     for version in NEWEST:
         assert [each.version for each in await migrate(empty_database, to=version)] == [version]
@@ -92,7 +103,7 @@ async def test_a_migration_that_fails_leaves_nothing_behind(empty_database: str)
     await migrate(empty_database, to=1)
     connection = await asyncpg.connect(empty_database)
     await connection.execute("CREATE TABLE paceline.sample (in_the_way integer)")
-    with pytest.raises(asyncpg.DuplicateTableError):
+    with pytest.raises(DatabaseError, match=r"sample.* already exists"):
         await migrate(empty_database)
     assert await connection.fetchval("SELECT to_regclass('paceline.group_kinds')") is None
     await connection.execute("DROP TABLE paceline.sample")

@@ -1,7 +1,7 @@
 """The jobs of the in-memory queue and every way from one state to the next.
 
-Each rule is the one of the SQL function of the same name in sql/0001_queue, without its locks; where many jobs move at
-one moment, they do so in the order of their ids. tests/conformance keeps the two together.
+Each rule is the one of the SQL function of the same name in sql/0001_queue, without its locks. tests/conformance keeps
+the two together.
 """
 
 import itertools
@@ -59,6 +59,8 @@ class Row:
     cancel: bool = False
     """Somebody wants it stopped while it runs."""
     progress: JsonValue = None
+    deadline: datetime | None = None
+    """Of this attempt, where its handler asked for more time."""
     result: str | None = None
     cause: str | None = None
     error: str | None = None
@@ -122,14 +124,11 @@ class Ledger:
         return Enqueued(row.id, created=True)
 
     def _set_limits(self, pool: str, jobs: Sequence[NewJob]) -> None:
-        """A limit given with a key becomes the key's; of several in one call the largest of those that are new."""
-        named: dict[Key, list[int]] = defaultdict(list)
+        """A limit given with a key becomes the key's; of several in one call the last one counts."""
         for job in jobs:
             if job.key is not None:
-                named[pool, job.key] += [job.key_limit] if job.key_limit is not None else []
-        for key, limits in named.items():
-            changed = [limit for limit in limits if limit != self._limits.get(key)]
-            self._limits[key] = max(changed, default=self._limits.get(key, 1))
+                key = (pool, job.key)
+                self._limits[key] = job.key_limit if job.key_limit is not None else self._limits.get(key, 1)
 
     def claim(self, holder: int, want: int, may: Callable[[Row], bool]) -> list[Row]:
         """Give out the ready jobs that the holder may have: strict priority, lanes in turn, first in first out."""
@@ -145,7 +144,7 @@ class Ledger:
         if taken:
             fence = Fence(next(self._fences))
             for row in taken:
-                row.state, row.holder, row.fence = "running", holder, fence
+                row.state, row.holder, row.fence, row.progress, row.deadline = "running", holder, fence, None, None
         return sorted(taken, key=lambda row: (-row.asked.priority, row.seq))
 
     def held(self, holder: int) -> list[Row]:
@@ -177,9 +176,9 @@ class Ledger:
         row.state, row.run_at, row.holder, row.ready_at = "scheduled", run_at, None, None
 
     def make_ready(self, rows: Iterable[Row]) -> None:
-        """Let jobs be claimed from now on."""
+        """Let jobs be claimed from now on, in this order."""
         now = self.clock()
-        for row in sorted(rows, key=lambda row: row.id):
+        for row in rows:
             row.state, row.seq, row.ready_at, row.run_at, row.holder = "ready", next(self._seqs), now, None, None
 
     def lose(self, holder: int, cause: str) -> None:
@@ -192,7 +191,7 @@ class Ledger:
             if row.losses > row.asked.max_losses:
                 text = f"its runner was lost more often than max_losses allows; last cause: {cause}"
                 self.bury(row, "Poison", text)
-        self.make_ready(row for row in rows if row.state == "running")
+        self.make_ready(sorted((row for row in rows if row.state == "running"), key=lambda row: row.id))
 
     def redrive(self, job: JobId) -> bool:
         """Make a dead letter as new as on its first day; one whose dedupe value is taken again stays dead."""
@@ -209,10 +208,14 @@ class Ledger:
         return True
 
     def release(self) -> None:
-        """Due jobs become ready, or wait for a permit if they have a key."""
+        """Jobs whose time has come are due; the one that was due first comes first."""
         now = self.clock()
-        due = [row for row in self._waiting("scheduled") if row.run_at is not None and row.run_at <= now]
-        for row in sorted(due, key=lambda row: row.id):
+        due = [(row.run_at, row.id) for row in self._waiting("scheduled") if row.run_at is not None]
+        self.become_due(self.live[job] for run_at, job in sorted(due) if run_at <= now)
+
+    def become_due(self, rows: Iterable[Row]) -> None:
+        """Make scheduled jobs ready, or let them wait for a permit if they have a key."""
+        for row in rows:
             if row.key is None:
                 self.make_ready([row])
             else:

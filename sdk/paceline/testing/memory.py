@@ -132,6 +132,20 @@ class MemoryQueue:
         ledger.finish(row, "cancelled")
         return "cancelled"
 
+    async def retry(self, job: JobId) -> str:
+        """Try a job again now: `retried`, or why not: `waiting`, `running`, `duplicate`, `finished` or `unknown`."""
+        self.memory.require_open()
+        ledger = self.memory.ledger
+        row = ledger.live.get(job)
+        if row is not None:
+            if row.state == "scheduled":
+                ledger.become_due([row])
+                return "retried"
+            return "running" if row.state == "running" else "waiting"
+        if job in ledger.gone and ledger.gone[job].state == "dead":
+            return "retried" if ledger.redrive(job) else "duplicate"
+        return "finished" if job in ledger.gone else "unknown"
+
     async def redrive(self, jobs: Sequence[JobId]) -> list[JobId]:
         """Put dead letters back into the queue; those that went are returned."""
         self.memory.require_open()

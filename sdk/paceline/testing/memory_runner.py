@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NoReturn, Self
 
-from paceline.claims import Beat, Failed, Finished, IncarnationId, Registration, Step, Verdict
+from pydantic import JsonValue
+
+from paceline.claims import PROGRESS_LIMIT, Beat, Failed, Finished, IncarnationId, Registration, Step, Verdict
 from paceline.errors import InvalidInputError
-from paceline.job import Claimed, JobId, milliseconds
+from paceline.job import LONGEST, Claimed, JobId, encode, milliseconds, need
 from paceline.taint import Taint, parse_taints
 from paceline.testing.clock import later
 from paceline.testing.ledger import Row
@@ -37,8 +39,10 @@ class MemoryRunner:
         queue.memory.require_open()
         return cls(queue.memory, queue.memory.register(who))
 
-    async def step(self, want: int, done: Sequence[Finished] = ()) -> Step:
-        """Ack what is done and claim at most `want` jobs, in one call."""
+    async def step(self, want: int, done: Sequence[Finished] = (), *, listen: timedelta | None = None) -> Step:
+        """Ack what is done and claim at most `want` jobs, in one call; nobody is woken here."""
+        if listen is not None:
+            raise NotInMemoryError("a wake-up")
         self._memory.require_open()
         for each in done:
             _check_json(each.result)
@@ -93,6 +97,24 @@ class MemoryRunner:
         self._return(mine.values())
         return frozenset(job.id for job in jobs if job.id not in mine)
 
+    async def extend(self, job: Claimed, by: timedelta) -> bool:
+        """Let an attempt run until `by` from now; whether it is still ours."""
+        need(timedelta(0) < by <= LONGEST, f"by {by} is out of range (more than nothing, at most {LONGEST.days} days)")
+        self._memory.require_open()
+        mine = self._own([job])
+        for row in mine.values():
+            row.deadline = later(self._memory.clock(), by)
+        return bool(mine)
+
+    async def progress(self, job: Claimed, value: JsonValue) -> bool:
+        """Tell those who watch how far an attempt is; whether it is still ours."""
+        text = encode(value, "progress", limit=PROGRESS_LIMIT)
+        self._memory.require_open()
+        mine = self._own([job])
+        for row in mine.values():
+            row.progress = json.loads(text)
+        return bool(mine)
+
     async def heartbeat(self) -> Beat:
         """Keep the lease; a lease that has ended is not revived."""
         self._memory.require_open()
@@ -133,7 +155,7 @@ class MemoryRunner:
                 self._memory.ledger.finish(row, "cancelled")
             else:
                 kept.append(row)
-        self._memory.ledger.make_ready(kept)
+        self._memory.ledger.make_ready(sorted(kept, key=lambda row: row.id))
 
     def _cancelled(self) -> frozenset[JobId]:
         return frozenset(row.id for row in self._memory.ledger.held(self.id) if row.cancel)

@@ -73,6 +73,15 @@ async def test_cancel_says_what_became_of_each_job(cli: Cli, queue: Queue, regis
     assert second.json == [{"id": waiting.id, "answer": "finished"}, {"id": 424242, "answer": "unknown"}]
 
 
+async def test_retry_says_what_became_of_each_job(cli: Cli, queue: Queue, register: Register) -> None:
+    later = await queue.enqueue(NewJob(kind="mail", delay=timedelta(hours=1)))
+    ran = await cli("jobs", "retry", later.id)
+    assert (ran.code, ran.out) == (0, f"job {later.id} is tried again\n")
+    ran = await cli("jobs", "retry", later.id, 10**9, "--json")
+    assert ran.code == 1
+    assert ran.json == [{"id": later.id, "answer": "waiting"}, {"id": 10**9, "answer": "unknown"}]
+
+
 async def test_wait_ends_with_the_outcomes_exit_code(cli: Cli, queue: Queue) -> None:
     job = (await queue.enqueue("mail")).id
     late = await cli("jobs", "wait", job, "--timeout", "0.2s")

@@ -119,6 +119,19 @@ async def test_a_login_gets_a_role_and_loses_it(cli: Cli, queue: Queue, login_ur
     assert (await cli("enqueue", "mail", "-p", "brand-new", url=url)).code == 0
 
 
+async def test_grants_are_listed(cli: Cli, queue: Queue, login_url: LoginUrl) -> None:
+    await queue.enqueue("mail")
+    name = urlsplit(await login_url("producer", "builds")).username
+    assert (await cli("pool", "grant", "builds", "--namespace", "team-b")).code == 0
+    head, *lines = (await cli("pool", "grants", "builds")).out.splitlines()
+    assert head.split() == ["POOL", "LOGIN", "ROLE", "NAMESPACE"]
+    assert [line.split() for line in lines][-2:] == [["builds", name, "producer", "-"], ["builds", "-", "-", "team-b"]]
+    assert lines[0].split()[0] == "*"
+    told = (await cli("pool", "grants", "--json")).json
+    assert isinstance(told, list)
+    assert {"pool": "builds", "login": None, "role": None, "namespace": "team-b"} in told
+
+
 async def test_revoking_on_a_mistyped_pool_keeps_the_grant_on_every_pool(
     cli: Cli, queue: Queue, login_url: LoginUrl
 ) -> None:

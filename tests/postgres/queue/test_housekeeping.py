@@ -1,11 +1,16 @@
 """What goes by itself: old history, lanes and keys out of use, and nothing that is still needed."""
 
+import asyncio
+from datetime import timedelta
+
 import pytest
 
 from paceline.claims import Failed, Finished
+from paceline.cron import Cron, CronEntry
 from paceline.job import NewJob
 from paceline.queue import Queue
-from support.pg import Register, Tick, everybody_is_done
+from paceline.reading import Reader
+from support.pg import Expire, Login, Register, Tick, everybody_is_done
 
 PARTITIONS = """
 SELECT array_agg(right(c.relname, 8) ORDER BY 1) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -95,3 +100,35 @@ async def test_a_fault_in_the_housekeeping_does_not_fail_a_step(queue: Queue, re
     step = await runner.step(1, [Finished(job)])
     assert (step.verdict, step.refused) == ("ok", frozenset())
     assert await queue.database.value("SELECT count(*) FROM paceline.history WHERE id = $1", made.id) == 1
+
+
+async def test_with_nobody_alive_the_operators_call_alone_makes_every_kind_of_waiting_job_claimable(
+    queue: Queue, register: Register, login: Login, expire_lease: Expire
+) -> None:
+    """Delayed, keyed, retried, lost and from cron: a group at zero must wake for each of them."""
+    database = queue.database
+    names = ["retried", "lost"]
+    await queue.enqueue_many([NewJob(kind="mail", payload=name) for name in names])
+    runner = await register()
+    retried, _ = (await runner.step(2)).jobs
+    await runner.fail([Failed(retried, "once more", timedelta(milliseconds=1))])
+    await expire_lease(runner)
+    await queue.enqueue(NewJob(kind="mail", payload="delayed", delay=timedelta(milliseconds=1)))
+    await queue.enqueue(NewJob(kind="mail", payload="keyed", key="k"))
+    await Cron(database, "builds").put(
+        CronEntry(name="each", schedule="* * * * *", job=NewJob(kind="mail", payload="cron"))
+    )
+    await database.value("UPDATE paceline.cron SET next_at = date_trunc('minute', clock_timestamp())")
+    operator = Queue(await login("operator"), "builds")
+
+    async def all_are_ready() -> bool:
+        await operator.tick()
+        return bool(await database.value("SELECT count(*) = 5 FROM paceline.job WHERE state = 'r'"))
+
+    async with asyncio.timeout(10):
+        while not await all_are_ready():  # noqa: ASYNC110 -- nobody tells; housekeeping is due ten times a second
+            await asyncio.sleep(0.1)
+    payloads = await database.value("SELECT array_agg(payload ->> 0 ORDER BY payload) FROM paceline.job")
+    assert payloads == ["cron", "delayed", "keyed", "lost", "retried"]
+    (group,) = await Reader(operator.database).snapshot()
+    assert (group.ready, group.running) == (5, 0)

@@ -1,12 +1,15 @@
 """Logins are bound to pools: a runner of pool A can neither see, claim nor ack a job of pool B, nor read a table."""
 
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
-from paceline.claims import Finished, Incarnation, Registration
+from paceline.admin import list_grants
+from paceline.claims import Failed, Finished, Incarnation, Registration
 from paceline.errors import NotAllowedError, NotFoundError
+from paceline.job import NewJob
 from paceline.queue import Queue
 from support.pg import Login, Register
 
@@ -73,7 +76,7 @@ async def test_no_table_can_be_read_and_no_inner_function_called(login: Login) -
         for table in ("job", "history", "dead", "login", "incarnation", "runner_taint", "seq"):
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 await connection.fetch(f"TABLE paceline.{table}")
-        for call in ("ack(1, '{}', '{}', NULL, true)", "end_incarnations('{1}', 'x')", "do_tick()", "elect(1)"):
+        for call in ("ack(1, '{}', '{}', NULL, NULL, true)", "end_incarnations('{1}', 'x')", "do_tick()", "elect(1)"):
             with pytest.raises(asyncpg.InsufficientPrivilegeError, match="permission denied for function"):
                 await connection.fetch(f"SELECT paceline.{call}")
 
@@ -156,3 +159,34 @@ async def test_a_runner_that_was_forgotten_is_told_that_it_is_fenced(
     assert (await runner.heartbeat()).verdict == "fenced"
     assert (await runner.step(1)).verdict == "fenced"
     assert await runner.drain() == 0
+
+
+async def test_grants_are_listed_to_those_whom_they_concern(queue: Queue, login: Login) -> None:
+    await queue.enqueue("mail")
+    await queue.database.value("SELECT paceline.grant_namespace('builds', 'team-b')")
+    reader, operator = await login("reader", "builds"), await login("operator", "builds")
+    names = [urlsplit(each.address.url).username for each in (reader, operator)]
+    own = [("builds", names[0], "reader", None)]
+    both = sorted([*own, ("builds", names[1], "operator", None)], key=str)
+    seen = [(each.pool, each.login, each.role, each.namespace) for each in await list_grants(reader)]
+    assert seen == own
+    seen = [(each.pool, each.login, each.role, each.namespace) for each in await list_grants(operator, "builds")]
+    assert seen == [*both, ("builds", None, None, "team-b")]
+    everything = await list_grants(queue.database)
+    assert (everything[0].pool, everything[0].role) == (None, "owner")
+    assert len(everything) == 4
+    with pytest.raises(NotAllowedError):
+        await list_grants(reader, "other")
+
+
+async def test_a_job_of_another_pool_cannot_be_tried_again(queue: Queue, register: Register, login: Login) -> None:
+    await queue.enqueue_many([NewJob(kind="mail"), NewJob(kind="mail", delay=timedelta(hours=1))])
+    runner = await register()
+    (job,) = (await runner.step(1)).jobs
+    await runner.fail([Failed(job, "over")])
+    later = await queue.database.value("SELECT id FROM paceline.job")
+    mine = Queue(await login("producer", "other"), "other")
+    assert await mine.retry(job.id) == "unknown"
+    with pytest.raises(NotAllowedError):
+        await mine.retry(later)
+    assert await queue.retry(job.id) == "retried"

@@ -131,3 +131,17 @@ async def test_two_acks_of_one_key_at_once_let_two_in(
     await holding.fetch(ack, one.id, [first.id], [first.fence])
     await behind(holding, watcher, waiting, ack, two.id, [second.id], [second.fence])
     assert await queue.database.value(HELD) == 2
+
+
+async def test_a_lane_is_served_also_by_a_runner_whose_slots_are_all_busy(
+    queue: Queue, register: Register, tick: Tick
+) -> None:
+    """Such a runner does not look for new lanes itself; a permit must not go to a lane that nobody serves meanwhile."""
+    await queue.enqueue("mail")
+    runner = await register(kinds=("mail", "build"))
+    await runner.step(1)
+    nobodys = await queue.enqueue(NewJob(kind="unknown", key="k", priority=9))
+    served = await queue.enqueue(NewJob(kind="build", key="k"))
+    await tick()
+    states = dict(map(tuple, await queue.database.rows("SELECT id, state FROM paceline.job WHERE key IS NOT NULL")))
+    assert states == {nobodys.id: b"b", served.id: b"r"}

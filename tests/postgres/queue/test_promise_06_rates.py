@@ -6,6 +6,7 @@ import time
 import pytest
 
 from paceline.claims import Finished, Incarnation
+from paceline.errors import InvalidInputError
 from paceline.job import NewJob
 from paceline.queue import Queue
 from support.pg import Register, Tick
@@ -95,3 +96,44 @@ async def test_a_negative_rate_of_a_new_kind_is_no_limit(queue: Queue, register:
     await queue.database.value(LIMITS["kind"], -5.0, None)
     await queue.enqueue_many([NewJob(kind="mail") for _ in range(9)])
     assert len((await (await register()).step(50)).jobs) == 9
+
+
+@pytest.mark.parametrize("call", ["set_pool('builds', p_rate => 0.1)", "set_kind('builds', 'mail', 0.1)"])
+async def test_a_rate_below_one_lets_the_first_job_through(queue: Queue, register: Register, call: str) -> None:
+    """A bucket that holds less than one permit would never give one."""
+    await queue.enqueue_many([NewJob(kind="mail")] * 2)
+    await queue.database.value(f"SELECT paceline.{call}")
+    assert len((await (await register()).step(9)).jobs) == 1
+
+
+async def test_a_rate_below_one_of_a_key_lets_the_first_job_through(
+    queue: Queue, register: Register, tick: Tick
+) -> None:
+    await queue.database.value("SELECT paceline.set_key('builds', 'k', 9, 0.1)")
+    await queue.enqueue_many([NewJob(kind="mail", key="k")] * 2)
+    await tick()
+    assert len((await (await register()).step(9)).jobs) == 1
+
+
+@pytest.mark.parametrize(("rate", "burst"), [("NaN", None), ("Infinity", None), (1, 0.5), (1, "NaN"), (2e9, None)])
+async def test_a_rate_that_no_bucket_can_hold_is_refused_and_nothing_changes(
+    queue: Queue, rate: float | str, burst: float | str | None
+) -> None:
+    for call in (
+        "set_pool('builds', p_rate => $1, p_burst => $2)",
+        "set_kind('builds', 'mail', $1, $2)",
+        "set_key('builds', 'k', 1, $1, $2)",
+    ):
+        with pytest.raises(InvalidInputError, match="is out of range: give a rate of at most 1e9"):
+            await queue.database.value(f"SELECT paceline.{call}", float(rate), None if burst is None else float(burst))
+    assert await queue.database.value("SELECT count(*) FROM paceline.key") == 0
+
+
+async def test_a_pools_burst_is_changed_and_its_rate_stays(queue: Queue) -> None:
+    await queue.database.value("SELECT paceline.set_pool('builds', p_rate => 5)")
+    await queue.database.value("SELECT paceline.set_pool('builds', p_burst => 20)")
+    rows = await queue.database.rows("SELECT rate, burst FROM paceline.pool")
+    assert tuple(rows[0]) == (5, 20)
+    await queue.database.value("SELECT paceline.set_pool('builds', p_paused => true)")
+    rows = await queue.database.rows("SELECT rate, burst FROM paceline.pool")
+    assert tuple(rows[0]) == (5, 20)

@@ -101,3 +101,57 @@ async def test_a_delayed_a_keyed_and_a_retried_job_become_claimable_with_no_runn
     await tick()
     ready = await queue.database.rows("SELECT id FROM paceline.job WHERE state = 'r' ORDER BY id")
     assert [row["id"] for row in ready] == sorted([delayed.id, keyed.id, retried.id])
+
+
+async def test_a_step_that_finds_too_little_asks_to_be_woken_and_says_whether_it_was_heard_before(
+    queue: Queue, register: Register, heard: Callable[[], int], connect: Connect
+) -> None:
+    runner = await register()
+    first = await runner.step(2, listen=timedelta(minutes=1))
+    assert (first.verdict, first.jobs, first.listening) == ("ok", (), False)
+    assert (await runner.step(2, listen=timedelta(minutes=1))).listening
+    await queue.enqueue("mail")
+    await _settle(connect)
+    assert heard() == 1
+    step = await runner.step(1, listen=timedelta(minutes=1))
+    assert (len(step.jobs), step.listening) == (1, False)
+
+
+async def test_a_step_that_may_not_claim_asks_to_be_woken_too(
+    queue: Queue, register: Register, heard: Callable[[], int], connect: Connect
+) -> None:
+    """The end of a pause, another leader and a cancel come this way."""
+    runner = await register()
+    await queue.pause()
+    assert (await runner.step(1, listen=timedelta(minutes=1))).verdict == "paused"
+    await queue.resume()
+    await _settle(connect)
+    assert heard() == 1
+    await queue.database.value("UPDATE paceline.waiter SET until = '-infinity'")
+    await runner.step(0, listen=timedelta(minutes=1))
+    await queue.enqueue("mail")
+    await _settle(connect)
+    assert heard() == 2
+
+
+async def test_a_step_never_waits_for_another_that_asks_to_be_woken(
+    queue: Queue, register: Register, connect: Connect
+) -> None:
+    runner = await register()
+    await runner.step(1, listen=timedelta(seconds=1))
+    holder = await connect()
+    async with holder.transaction():
+        await holder.execute("UPDATE paceline.waiter SET until = clock_timestamp()")
+        assert (await asyncio.wait_for(runner.step(1, listen=timedelta(hours=1)), 5)).verdict == "ok"
+
+
+async def test_a_runner_is_told_how_many_serve_its_pool(
+    queue: Queue, register: Register, expire_lease: Expire, tick: Tick
+) -> None:
+    one, two = await register("one"), await register("two")
+    await register("elsewhere", pool="other")
+    await tick()
+    assert (await one.step(0)).runners == 2
+    await expire_lease(two)
+    await tick()
+    assert (await one.step(0)).runners == 1

@@ -18,6 +18,7 @@ CREATE TABLE paceline.pool (
     depth        bigint NOT NULL DEFAULT 0,  -- waiting jobs as the tick last counted them; for limits too large to count
     lane_version bigint NOT NULL DEFAULT 0,  -- grows with each new lane or rate; runners then look again
     leader_group integer,                    -- the group with dispatch: Leader that owns the pool
+    runners      integer NOT NULL DEFAULT 0, -- live registrations as the tick last counted them: many poll more seldom
     rate         float8,
     burst        float8,
     permits      float8 NOT NULL DEFAULT 0,
@@ -192,6 +193,7 @@ CREATE TABLE paceline.job (
     enqueued_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     ready_at    timestamptz,
     claimed_at  timestamptz,
+    deadline    timestamptz,                -- of this attempt, where its handler asked for more time than timeout_ms
     key         bigint,
     lane        integer NOT NULL,
     kind        integer NOT NULL,
@@ -205,7 +207,7 @@ CREATE TABLE paceline.job (
     cancel      boolean NOT NULL DEFAULT false,
     dedupe      text,
     trace       text,
-    progress    jsonb,
+    progress    jsonb,                      -- what the handler last said; a new claim begins with none
     payload     jsonb NOT NULL
 ) WITH (
     -- no update of a job is HOT, since its state is in index predicates: room on the page would be wasted

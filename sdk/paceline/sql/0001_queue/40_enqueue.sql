@@ -29,18 +29,20 @@ BEGIN
     END IF;
 END $$;
 
--- The ids of the keys of those names; a limit given with a name becomes the key's limit.
+-- The ids of the keys of those names; a limit given with a name becomes the key's limit, of several the last one.
 CREATE FUNCTION paceline.keys_for(p_pool integer, p_names text[], p_limits integer[]) RETURNS TABLE (name text, id bigint)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
+    WITH named AS (
+        SELECT n.name, (array_agg(n.most ORDER BY n.place DESC) FILTER (WHERE n.most IS NOT NULL))[1] AS most
+          FROM unnest(p_names, p_limits) WITH ORDINALITY n (name, most, place) WHERE n.name IS NOT NULL GROUP BY n.name)
     INSERT INTO paceline.key AS k (pool, name, max_running)
-    SELECT p_pool, n.name, coalesce(max(n.most), 1) FROM unnest(p_names, p_limits) n (name, most)
-     WHERE n.name IS NOT NULL
-       AND NOT EXISTS (SELECT FROM paceline.key o WHERE o.pool = p_pool AND o.name = n.name AND o.retired IS NULL
+    SELECT p_pool, n.name, coalesce(n.most, 1) FROM named n
+     WHERE NOT EXISTS (SELECT FROM paceline.key o WHERE o.pool = p_pool AND o.name = n.name AND o.retired IS NULL
                           AND (n.most IS NULL OR o.max_running IS NOT DISTINCT FROM n.most))
-     GROUP BY n.name ORDER BY n.name
+     ORDER BY n.name
     ON CONFLICT (pool, name) DO UPDATE
        SET max_running = CASE WHEN EXISTS (SELECT FROM unnest(p_names, p_limits) n (name, most)
                                             WHERE n.name = k.name AND n.most IS NOT NULL)

@@ -11,15 +11,11 @@ DECLARE v_rows paceline.job[]; v_keys bigint[];
 BEGIN
     WITH gone AS (DELETE FROM paceline.job j WHERE j.id = ANY (p_jobs) RETURNING j)
     SELECT array_agg(gone.j) INTO v_rows FROM gone;
-    IF paceline.has_partition() THEN
-        INSERT INTO paceline.history (id, enqueued_at, claimed_at, fence, incarnation, lane, kind, priority, tries, losses, outcome)
-        SELECT r.id, r.enqueued_at, r.claimed_at, r.fence, r.incarnation, r.lane, r.kind, r.priority, r.tries, r.losses, p_outcome
-          FROM unnest(v_rows) r;
-    ELSE
-        INSERT INTO paceline.history_late (id, enqueued_at, claimed_at, fence, incarnation, lane, kind, priority, tries, losses, outcome)
-        SELECT r.id, r.enqueued_at, r.claimed_at, r.fence, r.incarnation, r.lane, r.kind, r.priority, r.tries, r.losses, p_outcome
-          FROM unnest(v_rows) r;
-    END IF;
+    EXECUTE format($sql$
+        INSERT INTO paceline.%I (id, enqueued_at, claimed_at, fence, incarnation, lane, kind, priority, tries, losses, outcome)
+        SELECT r.id, r.enqueued_at, r.claimed_at, r.fence, r.incarnation, r.lane, r.kind, r.priority, r.tries, r.losses, $2
+          FROM unnest($1) r$sql$,
+        CASE WHEN paceline.has_partition() THEN 'history' ELSE 'history_late' END) USING v_rows, p_outcome;
     SELECT array_agg(DISTINCT r.key) FILTER (WHERE r.key IS NOT NULL) INTO v_keys FROM unnest(v_rows) r;
     INSERT INTO paceline.knock (key) SELECT k FROM unnest(v_keys) k;   -- their permits are free
     RETURN (SELECT array_agg(r.id) FROM unnest(v_rows) r);
@@ -37,7 +33,7 @@ LANGUAGE sql AS $$
     INSERT INTO paceline.knock (key) SELECT DISTINCT g.key FROM gone g WHERE g.key IS NOT NULL
 $$;
 
--- What became of an attempt that did not simply succeed.
+-- What became of attempts that did not simply succeed, or that left output.
 CREATE FUNCTION paceline.note_attempts(p_jobs bigint[], p_outcome "char", p_cause text, p_errors text[], p_outputs text[])
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_place text := CASE WHEN paceline.has_partition() THEN 'attempt' ELSE 'attempt_late' END;

@@ -9,7 +9,8 @@ DECLARE
     v_now constant timestamptz := clock_timestamp();
     v_room integer;
     v_pools integer[] := '{}';
-    v_admitted integer;
+    v_ids bigint[];
+    v_seqs bigint[];
     k paceline.key;
 BEGIN
     PERFORM pg_current_xact_id();
@@ -32,21 +33,29 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT j.id, j.priority, j.seq FROM paceline.job j
                  WHERE j.state = 'b' AND j.key = k.id AND j.lane = l.id ORDER BY j.priority DESC, j.seq LIMIT v_room) h
-            ORDER BY l.served DESC, h.priority DESC, h.seq LIMIT v_room
-        ), ready AS (
-            UPDATE paceline.job j SET state = 'r', seq = nextval('paceline.seq'), ready_at = v_now
-             WHERE j.id = ANY (ARRAY(SELECT next.id FROM next)) AND j.state = 'b' RETURNING j.id)
-        SELECT count(*) INTO v_admitted FROM ready;
-        IF v_admitted > 0 THEN
+            ORDER BY l.served DESC, h.priority DESC, h.seq LIMIT v_room)
+        SELECT array_agg(next.id), array_agg(nextval('paceline.seq')) INTO v_ids, v_seqs FROM next;
+        UPDATE paceline.job j SET state = 'r', seq = v_seqs[array_position(v_ids, j.id)], ready_at = v_now
+         WHERE j.id = ANY (v_ids) AND j.state = 'b';
+        IF FOUND THEN
             v_pools := v_pools || k.pool;
         END IF;
     END LOOP;
     RETURN v_pools;
 END $$;
 
+-- Of the jobs that a runner writes about, those that are its own by the fence of its claim; locked.
+CREATE FUNCTION paceline.mine(p_incarnation bigint, p_ids bigint[], p_fences bigint[]) RETURNS bigint[]
+LANGUAGE sql AS $$
+    SELECT array_agg(x.id) FROM (
+        SELECT j.id FROM paceline.job j
+         WHERE j.id = ANY (p_ids) AND j.incarnation = p_incarnation AND j.fence = p_fences[array_position(p_ids, j.id)]
+         ORDER BY j.id FOR UPDATE) x
+$$;
+
 -- Finished jobs leave. A pair of id and fence that is not this incarnation's current claim changes nothing.
 -- No join with unnest() and no state in the condition: both made the generic plan quadratic (3 to 50 us a job at 500).
-CREATE FUNCTION paceline.ack(p_incarnation bigint, p_ids bigint[], p_fences bigint[], p_results jsonb[],
+CREATE FUNCTION paceline.ack(p_incarnation bigint, p_ids bigint[], p_fences bigint[], p_results jsonb[], p_outputs text[],
                              p_partition boolean) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -56,6 +65,12 @@ DECLARE
     v_done bigint[];
     v_keys bigint[];
 BEGIN
+    IF p_outputs IS NOT NULL THEN
+        v_done := paceline.mine(p_incarnation, p_ids, p_fences);
+        v_done := ARRAY(SELECT d FROM unnest(v_done) d WHERE p_outputs[array_position(p_ids, d)] IS NOT NULL);
+        PERFORM paceline.note_attempts(v_done, 'd', NULL, NULL,
+                                       ARRAY(SELECT p_outputs[array_position(p_ids, d)] FROM unnest(v_done) d));
+    END IF;
     IF p_partition THEN
         WITH gone AS (
             DELETE FROM paceline.job j
@@ -74,10 +89,8 @@ BEGIN
         )
         SELECT array_agg(g.id), array_agg(DISTINCT g.key) FILTER (WHERE g.key IS NOT NULL) INTO v_done, v_keys FROM gone g;
     ELSE
-        SELECT array_agg(j.id), array_agg(DISTINCT j.key) FILTER (WHERE j.key IS NOT NULL) INTO v_done, v_keys
-          FROM (SELECT j.id, j.key FROM paceline.job j
-                 WHERE j.id = ANY (p_ids) AND j.incarnation = p_incarnation AND j.fence = p_fences[array_position(p_ids, j.id)]
-                   FOR UPDATE) j;
+        v_done := paceline.mine(p_incarnation, p_ids, p_fences);
+        SELECT array_agg(DISTINCT j.key) INTO v_keys FROM paceline.job j WHERE j.id = ANY (v_done) AND j.key IS NOT NULL;
         v_done := paceline.finish(v_done, 'd');
         UPDATE paceline.history_late h SET result = p_results[array_position(p_ids, h.id)]
          WHERE h.id = ANY (v_done) AND p_results IS NOT NULL;
@@ -233,14 +246,34 @@ BEGIN
     RETURN v_ids;
 END $$;
 
+-- Let enqueue notify for some time. Whether it did so already before: only then can nothing have come in between unseen,
+-- else the caller looks once more. Never waits: whoever holds the row does the same.
+CREATE FUNCTION paceline.listen(p_pool integer, p_seconds float8) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_now constant timestamptz := clock_timestamp();
+    v_until constant timestamptz := (SELECT w.until FROM paceline.waiter w WHERE w.pool = p_pool);
+BEGIN
+    IF v_until IS NULL THEN
+        INSERT INTO paceline.waiter (pool, until) VALUES (p_pool, v_now + make_interval(secs => p_seconds)) ON CONFLICT DO NOTHING;
+    ELSIF v_until < v_now + make_interval(secs => p_seconds / 2) THEN
+        UPDATE paceline.waiter w SET until = v_now + make_interval(secs => p_seconds)
+         WHERE w.pool = ANY (ARRAY(SELECT x.pool FROM paceline.waiter x WHERE x.pool = p_pool FOR UPDATE SKIP LOCKED));
+    END IF;
+    RETURN coalesce(v_until > v_now, false);
+END $$;
+
 -- Ack, then claim at most p_want jobs, in one row: the verdict, what was refused, what is to be cancelled, and the jobs
 -- as arrays in (priority, ready) order (50 jobs as rows cost the client a third more). After the acks nothing raises.
+-- With p_listen, enqueue notifies for so many seconds if there was less than wanted.
 CREATE FUNCTION paceline.step(
     p_incarnation bigint, p_want integer,
     p_done bigint[] DEFAULT '{}', p_fences bigint[] DEFAULT '{}', p_results jsonb[] DEFAULT NULL,
+    p_outputs text[] DEFAULT NULL, p_listen float8 DEFAULT NULL,
     OUT verdict text, OUT refused bigint[], OUT cancelled bigint[],
     OUT fence bigint, OUT ids bigint[], OUT kinds text[], OUT payloads jsonb[], OUT priorities smallint[],
-    OUT tries smallint[], OUT losses smallint[], OUT timeouts_ms integer[], OUT traces text[], OUT waited float8[])
+    OUT tries smallint[], OUT losses smallint[], OUT timeouts_ms integer[], OUT traces text[], OUT waited float8[],
+    OUT listening boolean, OUT runners integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 -- one plan for each connection, by the indexes, whatever the tables held when it was made (planning was 13 % of a step)
 SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
@@ -254,7 +287,7 @@ BEGIN
     PERFORM pg_current_xact_id();
     -- The gate. The lock is held to the commit: whoever drains, taints or fences waits for it or is seen by it.
     SELECT i.state, i.lease_until, i.login, i.lanes, i.special, i.late, i.cancels, i.pool, i.lane_version,
-           p.lane_version AS newest, p.paused OR g.paused AS paused, p.leader_group,
+           p.lane_version AS newest, p.paused OR g.paused AS paused, p.leader_group, p.runners,
            t.next_at <= clock_timestamp() AS tick_due, t.history_until > clock_timestamp() AS has_partition
       INTO v
       FROM paceline.incarnation i
@@ -267,10 +300,12 @@ BEGIN
         PERFORM paceline.require(v.pool, 'gateway');
     END IF;
     IF p_done <> '{}' THEN
-        v_done := paceline.ack(p_incarnation, p_done, p_fences, p_results, coalesce(v.has_partition, paceline.has_partition()));
+        v_done := paceline.ack(p_incarnation, p_done, p_fences, p_results, p_outputs,
+                               coalesce(v.has_partition, paceline.has_partition()));
         refused := paceline.refused(p_done, v_done);
     END IF;
     verdict := 'ok';
+    runners := v.runners;
     IF v.state IS NULL OR v.state = 'z' OR v.lease_until <= clock_timestamp() THEN
         verdict := 'fenced';
         RETURN;
@@ -292,6 +327,9 @@ BEGIN
         PERFORM paceline.tick_safely();
     END IF;
     IF verdict <> 'ok' OR p_want < 1 THEN
+        IF p_listen IS NOT NULL THEN   -- for the end of a pause, another leader, a cancel
+            listening := paceline.listen(v.pool, p_listen);
+        END IF;
         RETURN;
     END IF;
     IF v.lane_version <> v.newest THEN
@@ -300,13 +338,17 @@ BEGIN
           FROM paceline.incarnation i WHERE i.id = p_incarnation;
     END IF;
     v_ids := paceline.choose(v.pool, v.lanes, v.special, v.late, p_want);
+    IF p_listen IS NOT NULL AND coalesce(cardinality(v_ids), 0) < p_want THEN
+        listening := paceline.listen(v.pool, p_listen);
+    END IF;
     IF v_ids IS NULL THEN
         RETURN;
     END IF;
     fence := nextval('paceline.fence');
     v_now := clock_timestamp();
     WITH claimed AS (
-        UPDATE paceline.job j SET state = 'x', incarnation = p_incarnation, fence = step.fence, claimed_at = v_now
+        UPDATE paceline.job j
+           SET state = 'x', incarnation = p_incarnation, fence = step.fence, claimed_at = v_now, deadline = NULL, progress = NULL
          WHERE j.id = ANY (v_ids)
         RETURNING j.id, j.kind, j.payload, j.priority, j.tries, j.losses, j.timeout_ms, j.trace, j.ready_at, j.seq)
     SELECT array_agg(c.id), array_agg(c.name), array_agg(c.payload), array_agg(c.priority), array_agg(c.tries),
@@ -374,10 +416,8 @@ DECLARE
 BEGIN
     PERFORM pg_current_xact_id();
     PERFORM paceline.own(p_incarnation);
-    SELECT array_agg(x.id), array_agg(x.id) FILTER (WHERE x.cancel) INTO v_mine, v_cancelled
-      FROM (SELECT j.id, j.cancel FROM paceline.job j
-             WHERE j.id = ANY (p_ids) AND j.incarnation = p_incarnation AND j.fence = p_fences[array_position(p_ids, j.id)]
-             ORDER BY j.id FOR UPDATE) x;
+    v_mine := paceline.mine(p_incarnation, p_ids, p_fences);
+    SELECT array_agg(j.id) INTO v_cancelled FROM paceline.job j WHERE j.id = ANY (v_mine) AND j.cancel;
     PERFORM paceline.note_attempts(v_mine, 'h', p_cause, NULL, NULL) WHERE v_mine IS NOT NULL;
     PERFORM paceline.finish(v_cancelled, 'c');
     UPDATE paceline.job j
@@ -385,5 +425,31 @@ BEGIN
      WHERE j.id = ANY (v_mine);
     SELECT i.pool INTO v_pool FROM paceline.incarnation i WHERE i.id = p_incarnation;
     PERFORM paceline.wake(ARRAY[v_pool]);
+    RETURN paceline.refused(p_ids, v_mine);
+END $$;
+
+-- More time for attempts that run: each ends p_seconds from now, whatever its timeout was. The runner watches the clock;
+-- here it is kept for those who look, and a runner that has lost the job is told.
+CREATE FUNCTION paceline.extend(p_incarnation bigint, p_ids bigint[], p_fences bigint[], p_seconds float8[])
+RETURNS bigint[]   -- refused
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE v_mine bigint[];
+BEGIN
+    PERFORM paceline.own(p_incarnation);
+    v_mine := paceline.mine(p_incarnation, p_ids, p_fences);
+    UPDATE paceline.job j SET deadline = clock_timestamp() + make_interval(secs => p_seconds[array_position(p_ids, j.id)])
+     WHERE j.id = ANY (v_mine);
+    RETURN paceline.refused(p_ids, v_mine);
+END $$;
+
+-- How far attempts that run have come, as their handlers say.
+CREATE FUNCTION paceline.set_progress(p_incarnation bigint, p_ids bigint[], p_fences bigint[], p_progress jsonb[])
+RETURNS bigint[]   -- refused
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE v_mine bigint[];
+BEGIN
+    PERFORM paceline.own(p_incarnation);
+    v_mine := paceline.mine(p_incarnation, p_ids, p_fences);
+    UPDATE paceline.job j SET progress = p_progress[array_position(p_ids, j.id)] WHERE j.id = ANY (v_mine);
     RETURN paceline.refused(p_ids, v_mine);
 END $$;

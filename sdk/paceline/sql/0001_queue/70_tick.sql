@@ -11,21 +11,24 @@ BEGIN
     RETURN paceline.end_incarnations(v_ids, 'LeaseExpired', false);
 END $$;
 
--- Due jobs become ready, or knock if they have a key.
+-- Due jobs become ready, or knock if they have a key: the one that was due first comes first.
 CREATE FUNCTION paceline.release() RETURNS integer[]
 LANGUAGE plpgsql AS $$
 DECLARE
     v_now constant timestamptz := clock_timestamp();
     v_low constant timestamptz := (SELECT t.release_low FROM paceline.tick t);
+    v_ids bigint[];
+    v_seqs bigint[];
     v_pools integer[];
 BEGIN
+    SELECT array_agg(x.id), array_agg(nextval('paceline.seq')) INTO v_ids, v_seqs
+      FROM (SELECT s.id FROM paceline.job s WHERE s.state = 's' AND s.run_at <= v_now AND s.run_at >= v_low
+             ORDER BY s.run_at, s.id LIMIT 1000 FOR UPDATE SKIP LOCKED) x;
     WITH due AS (
         UPDATE paceline.job j
-           SET state = CASE WHEN j.key IS NULL THEN 'r' ELSE 'b' END::"char", run_at = NULL, seq = nextval('paceline.seq'),
-               ready_at = CASE WHEN j.key IS NULL THEN v_now END
-         WHERE j.id = ANY (ARRAY(SELECT s.id FROM paceline.job s
-                                  WHERE s.state = 's' AND s.run_at <= v_now AND s.run_at >= v_low
-                                  ORDER BY s.run_at LIMIT 1000 FOR UPDATE SKIP LOCKED))
+           SET state = CASE WHEN j.key IS NULL THEN 'r' ELSE 'b' END::"char", run_at = NULL,
+               seq = v_seqs[array_position(v_ids, j.id)], ready_at = CASE WHEN j.key IS NULL THEN v_now END
+         WHERE j.id = ANY (v_ids)
         RETURNING j.lane, j.key
     ), knocks AS (
         INSERT INTO paceline.knock (key) SELECT DISTINCT due.key FROM due WHERE due.key IS NOT NULL
@@ -61,9 +64,13 @@ BEGIN
     RETURN paceline.admit(ARRAY(SELECT x.id FROM paceline.key x WHERE x.id = ANY (v_keys) FOR NO KEY UPDATE SKIP LOCKED));
 END $$;
 
--- Which lanes a live runner serves now; a lane that somebody else has locked keeps its mark until next time.
+-- Which lanes a live runner serves now; a lane that somebody else has locked keeps its mark until next time. A runner
+-- whose slots are all busy does not look at new lanes itself: that is done here, for some at a time.
 CREATE FUNCTION paceline.review_lanes() RETURNS void
 LANGUAGE sql AS $$
+    SELECT paceline.refresh_lanes(ARRAY(
+        SELECT i.id FROM paceline.incarnation i JOIN paceline.pool p ON p.id = i.pool
+         WHERE i.state = 'a' AND i.lane_version <> p.lane_version LIMIT 100 FOR NO KEY UPDATE OF i SKIP LOCKED));
     WITH served AS (
         SELECT DISTINCT unnest(i.lanes || i.special) AS lane FROM paceline.incarnation i
          WHERE i.state = 'a' AND i.lease_until > clock_timestamp())
@@ -71,6 +78,18 @@ LANGUAGE sql AS $$
      WHERE l.id = ANY (ARRAY(
         SELECT x.id FROM paceline.lane x WHERE x.served <> (x.id IN (SELECT s.lane FROM served s))
            FOR NO KEY UPDATE SKIP LOCKED))
+$$;
+
+CREATE FUNCTION paceline.count_runners() RETURNS void
+LANGUAGE sql AS $$
+    WITH live AS (
+        SELECT i.pool, count(*) AS runners FROM paceline.incarnation i
+         WHERE i.state <> 'z' AND i.lease_until > clock_timestamp() GROUP BY i.pool
+    ), changed AS MATERIALIZED (
+        SELECT p.id FROM paceline.pool p WHERE p.runners <> coalesce((SELECT l.runners FROM live l WHERE l.pool = p.id), 0)
+           FOR NO KEY UPDATE SKIP LOCKED)
+    UPDATE paceline.pool p SET runners = coalesce((SELECT l.runners FROM live l WHERE l.pool = p.id), 0)
+      FROM changed WHERE p.id = changed.id
 $$;
 
 -- Keys with blocked jobs, some at a time: a ready job that no live runner can claim gives its permit back to one that
@@ -226,6 +245,7 @@ BEGIN
     PERFORM paceline.expire();
     IF t.review_at <= v_now THEN
         PERFORM paceline.review_lanes();
+        PERFORM paceline.count_runners();
         PERFORM paceline.review_keys();
         UPDATE paceline.pool p SET depth = paceline.waiting(p.id, p.max_depth + 1)
          WHERE p.id = ANY (ARRAY(SELECT x.id FROM paceline.pool x WHERE x.max_depth > 10000 FOR NO KEY UPDATE SKIP LOCKED));

@@ -57,6 +57,17 @@ BEGIN
        AND NOT EXISTS (SELECT FROM paceline.runner_group g WHERE g.pool = v_pool);
 END $$;
 
+-- Of a job that is not live: 'finished', or 'unknown' also where the login has no business with its pool.
+CREATE FUNCTION paceline.ended(p_job bigint) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN EXISTS (
+        SELECT FROM (SELECT h.kind FROM paceline.history h WHERE h.id = p_job
+                     UNION ALL SELECT h.kind FROM paceline.history_late h WHERE h.id = p_job
+                     UNION ALL SELECT d.kind FROM paceline.dead d WHERE d.id = p_job) f
+          JOIN paceline.kind k ON k.id = f.kind
+         WHERE paceline.may(k.pool, 'producer', 'gateway', 'operator')) THEN 'finished' ELSE 'unknown' END
+$$;
+
 -- 'cancelled', 'cancelling' (its runner is told), 'finished' or 'unknown'. The runner's row is locked before the job's,
 -- as everybody does who takes jobs away from a runner.
 CREATE FUNCTION paceline.cancel(p_job bigint) RETURNS text
@@ -74,12 +85,7 @@ BEGIN
         EXIT WHEN v_job.incarnation IS NOT DISTINCT FROM v_incarnation;   -- else it was claimed or given back meanwhile
     END LOOP;
     IF v_job.id IS NULL THEN
-        RETURN CASE WHEN EXISTS (   -- a job of a pool that the login has no business with is unknown to it
-            SELECT FROM (SELECT h.kind FROM paceline.history h WHERE h.id = p_job
-                         UNION ALL SELECT h.kind FROM paceline.history_late h WHERE h.id = p_job
-                         UNION ALL SELECT d.kind FROM paceline.dead d WHERE d.id = p_job) f
-              JOIN paceline.kind k ON k.id = f.kind
-             WHERE paceline.may(k.pool, 'producer', 'gateway', 'operator')) THEN 'finished' ELSE 'unknown' END;
+        RETURN paceline.ended(p_job);
     ELSIF v_job.state = 'x' THEN
         UPDATE paceline.job j SET cancel = true WHERE j.id = p_job;
         UPDATE paceline.incarnation i SET cancels = true WHERE i.id = v_incarnation;
@@ -132,19 +138,61 @@ BEGIN
     RETURN coalesce(v_gone, '{}');
 END $$;
 
+-- Try a job again now: a dead one comes back, a scheduled one is due. 'retried', or why not: 'waiting', 'running',
+-- 'duplicate' (another of its dedupe key is live), 'finished', 'unknown'.
+CREATE FUNCTION paceline.retry(p_job bigint) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE v_job paceline.job; v_pool integer;
+BEGIN
+    PERFORM pg_current_xact_id();
+    SELECT j.* INTO v_job FROM paceline.job j WHERE j.id = p_job FOR UPDATE;
+    IF FOUND THEN
+        SELECT l.pool INTO v_pool FROM paceline.lane l WHERE l.id = v_job.lane;
+        PERFORM paceline.require(v_pool, 'producer', 'gateway', 'operator');
+        IF v_job.state = 's' THEN
+            UPDATE paceline.job j
+               SET state = CASE WHEN j.key IS NULL THEN 'r' ELSE 'b' END::"char", run_at = NULL,
+                   seq = nextval('paceline.seq'), ready_at = CASE WHEN j.key IS NULL THEN clock_timestamp() END
+             WHERE j.id = p_job;
+            INSERT INTO paceline.knock (key) SELECT v_job.key WHERE v_job.key IS NOT NULL;
+            PERFORM paceline.wake(ARRAY[v_pool]);
+            RETURN 'retried';
+        END IF;
+        RETURN CASE v_job.state WHEN 'x' THEN 'running' ELSE 'waiting' END;
+    ELSIF EXISTS (SELECT FROM paceline.dead d JOIN paceline.kind k ON k.id = d.kind
+                   WHERE d.id = p_job AND paceline.may(k.pool, 'producer', 'gateway', 'operator')) THEN
+        RETURN CASE WHEN paceline.redrive(ARRAY[p_job]) = '{}' THEN 'duplicate' ELSE 'retried' END;
+    END IF;
+    RETURN paceline.ended(p_job);
+END $$;
+
+-- The burst of a bucket that has that rate (negative or NULL: none); at least one permit, or nothing would ever start.
+CREATE FUNCTION paceline.burst_for(p_rate float8, p_burst float8) RETURNS float8
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE most constant float8 := 1e9;   -- permits are counted in 32 bits
+BEGIN
+    IF p_rate > most OR p_burst NOT BETWEEN 1 AND most THEN   -- NaN is above everything
+        RAISE EXCEPTION 'rate % with burst % is out of range', p_rate, p_burst
+            USING ERRCODE = 'PL002', HINT = 'give a rate of at most 1e9 a second, and a burst of 1 to 1e9';
+    END IF;
+    RETURN CASE WHEN p_rate >= 0 THEN coalesce(p_burst, greatest(1, p_rate)) END;
+END $$;
+
 -- Limits of a pool; NULL leaves one as it is, a negative number takes it away.
 CREATE FUNCTION paceline.set_pool(p_pool text, p_paused boolean DEFAULT NULL, p_max_depth bigint DEFAULT NULL,
                                   p_rate float8 DEFAULT NULL, p_burst float8 DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE v_pool constant integer := paceline.pool_for(p_pool);
+DECLARE
+    v_pool constant integer := paceline.pool_for(p_pool);
+    v_burst constant float8 := paceline.burst_for(p_rate, p_burst);
 BEGIN
     PERFORM paceline.require(v_pool, 'operator', 'gateway');
     UPDATE paceline.pool p
        SET paused = coalesce(p_paused, p.paused),
            max_depth = CASE WHEN p_max_depth < 0 THEN NULL ELSE coalesce(p_max_depth, p.max_depth) END,
            rate = CASE WHEN p_rate < 0 THEN NULL ELSE coalesce(p_rate, p.rate) END,
-           burst = CASE WHEN p_rate < 0 THEN NULL ELSE coalesce(p_burst, p_rate, p.burst) END,
-           permits = CASE WHEN p_rate >= 0 AND p.rate IS NULL THEN coalesce(p_burst, p_rate) ELSE p.permits END,
+           burst = CASE WHEN p_rate < 0 THEN NULL ELSE coalesce(v_burst, p_burst, p.burst) END,
+           permits = CASE WHEN p_rate >= 0 AND p.rate IS NULL THEN v_burst ELSE p.permits END,
            refilled = CASE WHEN p_rate >= 0 AND p.rate IS NULL THEN clock_timestamp() ELSE p.refilled END
      WHERE p.id = v_pool;
     PERFORM paceline.wake(ARRAY[v_pool]);
@@ -153,30 +201,34 @@ END $$;
 CREATE FUNCTION paceline.set_kind(p_pool text, p_kind text, p_rate float8, p_burst float8 DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
-DECLARE v_pool constant integer := paceline.pool_for(p_pool);
+DECLARE
+    v_pool constant integer := paceline.pool_for(p_pool);
+    v_burst constant float8 := paceline.burst_for(p_rate, p_burst);
 BEGIN
     PERFORM paceline.require(v_pool, 'operator', 'gateway');
     UPDATE paceline.pool p SET lane_version = p.lane_version + 1 WHERE p.id = v_pool;
     INSERT INTO paceline.kind AS k (pool, name, rate, burst, permits)
-    VALUES (v_pool, p_kind, CASE WHEN p_rate >= 0 THEN p_rate END, coalesce(p_burst, p_rate), coalesce(p_burst, p_rate))
+    VALUES (v_pool, p_kind, CASE WHEN p_rate >= 0 THEN p_rate END, v_burst, coalesce(v_burst, 0))
     ON CONFLICT (pool, name) DO UPDATE
-       SET rate = CASE WHEN p_rate < 0 THEN NULL ELSE p_rate END,
-           burst = coalesce(p_burst, p_rate),
-           permits = CASE WHEN k.rate IS NULL THEN coalesce(p_burst, p_rate) ELSE k.permits END,
+       SET rate = excluded.rate, burst = excluded.burst,
+           permits = CASE WHEN k.rate IS NULL THEN excluded.permits ELSE k.permits END,
            refilled = CASE WHEN k.rate IS NULL THEN clock_timestamp() ELSE k.refilled END;
 END $$;
 
 CREATE FUNCTION paceline.set_key(p_pool text, p_key text, p_max_running integer, p_rate float8 DEFAULT NULL, p_burst float8 DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
-DECLARE v_pool constant integer := paceline.pool_for(p_pool); v_key bigint;
+DECLARE
+    v_pool constant integer := paceline.pool_for(p_pool);
+    v_burst constant float8 := paceline.burst_for(p_rate, p_burst);
+    v_key bigint;
 BEGIN
     PERFORM paceline.require(v_pool, 'operator', 'gateway', 'producer');
     INSERT INTO paceline.key AS k (pool, name, max_running, rate, burst, permits)
-    VALUES (v_pool, p_key, p_max_running, p_rate, coalesce(p_burst, p_rate), coalesce(p_burst, p_rate, 0))
+    VALUES (v_pool, p_key, p_max_running, CASE WHEN p_rate >= 0 THEN p_rate END, v_burst, coalesce(v_burst, 0))
     ON CONFLICT (pool, name) DO UPDATE
-       SET max_running = p_max_running, rate = p_rate, burst = coalesce(p_burst, p_rate), retired = NULL,
-           permits = CASE WHEN k.rate IS NULL THEN coalesce(p_burst, p_rate, 0) ELSE k.permits END,
+       SET max_running = excluded.max_running, rate = excluded.rate, burst = excluded.burst, retired = NULL,
+           permits = CASE WHEN k.rate IS NULL THEN excluded.permits ELSE k.permits END,
            refilled = CASE WHEN k.rate IS NULL THEN clock_timestamp() ELSE k.refilled END
     RETURNING k.id INTO v_key;
     INSERT INTO paceline.knock (key) VALUES (v_key);

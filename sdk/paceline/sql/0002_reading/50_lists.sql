@@ -147,3 +147,22 @@ BEGIN
      WHERE k.pool = ANY (v_pools) AND (p_kind IS NULL OR k.name = p_kind)
      ORDER BY d.died_at DESC, d.id DESC LIMIT v_limit;
 END $$;
+
+-- Who may do what: logins with their roles, and namespaces besides a pool's owner. The schema's owner sees everything, an
+-- operator its pools, others what is said of themselves. A grant on every pool has none.
+CREATE FUNCTION paceline.list_grants(p_pool text DEFAULT NULL)
+RETURNS TABLE (pool text, login text, role text, namespace text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM paceline.readable(p_pool);
+    RETURN QUERY
+    SELECT p.name, l.name, l.role, NULL::text FROM paceline.login l LEFT JOIN paceline.pool p ON p.id = l.pool
+     WHERE (p_pool IS NULL OR p.name = p_pool OR l.pool IS NULL)
+       AND (l.name = session_user OR paceline.may(l.pool, 'operator'))
+    UNION ALL
+    SELECT p.name, NULL, NULL, n.namespace
+      FROM paceline.pool_namespace n JOIN paceline.pool p ON p.id = n.pool
+     WHERE (p_pool IS NULL OR p.name = p_pool) AND paceline.may(n.pool, 'operator')
+     ORDER BY 1 NULLS FIRST, 2, 3, 4;
+END $$;

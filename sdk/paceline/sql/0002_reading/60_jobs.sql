@@ -8,7 +8,7 @@ RETURNS TABLE (
     id bigint, pool text, kind text, state text, priority smallint, tags text[], tolerations text[], key text, dedupe text,
     enqueued_at timestamptz, run_at timestamptz, ready_at timestamptz, claimed_at timestamptz, expires_at timestamptz,
     finished_at timestamptz, tries smallint, max_tries smallint, losses smallint, max_losses smallint, timeout_ms integer,
-    fence bigint, runner text, cancelling boolean, progress jsonb, payload jsonb, result jsonb, cause text, error text, trace text)
+    deadline timestamptz, fence bigint, runner text, cancelling boolean, progress jsonb, payload jsonb, result jsonb, cause text, error text, trace text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE v_pools constant integer[] := paceline.readable(NULL);
@@ -17,23 +17,26 @@ BEGIN
     WITH found AS (
         SELECT j.id, j.kind, j.lane, j.key, paceline.state_word(j.state) AS state, j.priority, j.dedupe, j.enqueued_at,
                j.run_at, j.ready_at, j.claimed_at, j.expires_at, NULL::timestamptz AS finished_at, j.tries, j.max_tries,
-               j.losses, j.max_losses, j.timeout_ms, j.fence, j.incarnation, j.cancel, j.progress, j.payload,
+               j.losses, j.max_losses, j.timeout_ms,
+               CASE WHEN j.state = 'x' THEN coalesce(j.deadline, j.claimed_at + make_interval(secs => j.timeout_ms / 1000.0)) END
+                   AS deadline,
+               j.fence, j.incarnation, j.cancel, j.progress, j.payload,
                NULL::jsonb AS result, NULL::text AS cause, NULL::text AS error, j.trace
           FROM paceline.job j WHERE j.id = p_id
         UNION ALL
         SELECT h.id, h.kind, h.lane, NULL, paceline.outcome_word(h.outcome), h.priority, NULL, h.enqueued_at,
-               NULL, NULL, h.claimed_at, NULL, h.finished_at, h.tries, NULL, h.losses, NULL, NULL, h.fence, h.incarnation,
+               NULL, NULL, h.claimed_at, NULL, h.finished_at, h.tries, NULL, h.losses, NULL, NULL, NULL, h.fence, h.incarnation,
                false, NULL, NULL, h.result, NULL, NULL, NULL
           FROM (SELECT * FROM paceline.history UNION ALL SELECT * FROM paceline.history_late) h WHERE h.id = p_id
         UNION ALL
         SELECT d.id, d.kind, d.lane, d.key, 'dead', d.priority, d.dedupe, d.enqueued_at,
-               NULL, NULL, NULL, NULL, d.died_at, d.tries, d.max_tries, d.losses, d.max_losses, d.timeout_ms, d.fence, NULL,
+               NULL, NULL, NULL, NULL, d.died_at, d.tries, d.max_tries, d.losses, d.max_losses, d.timeout_ms, NULL, d.fence, NULL,
                false, NULL, d.payload, NULL, d.cause, d.error, d.trace
           FROM paceline.dead d WHERE d.id = p_id
     )
     SELECT f.id, p.name, k.name, f.state, f.priority, l.tags, l.tolerations, c.name, f.dedupe, f.enqueued_at,
            f.run_at, f.ready_at, coalesce(f.claimed_at, a.started_at), f.expires_at, f.finished_at,
-           f.tries, f.max_tries, f.losses, f.max_losses, f.timeout_ms, f.fence, coalesce(r.name, a.runner), f.cancel,
+           f.tries, f.max_tries, f.losses, f.max_losses, f.timeout_ms, f.deadline, f.fence, coalesce(r.name, a.runner), f.cancel,
            f.progress, f.payload, f.result, f.cause, f.error, f.trace
       FROM found f
       JOIN paceline.kind k ON k.id = f.kind
