@@ -4,12 +4,13 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PYTHON ?= python3
 BIN := .venv/bin
-ROOTS := sdk operator runner-image gateway cli dev tests
+BENCH := .venv-bench/bin
+ROOTS := sdk operator runner-image gateway cli dev bench tests
 # Compiled modules kept in __pycache__ make every second start quick, also where the shell says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test check fix crds mutate lock clean
+.PHONY: help demo test check fix crds mutate bench-runner lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -44,12 +45,17 @@ mutate: .venv/ready ## Break every guard and want to see red (NAME=part of a nam
 	@$(BIN)/python -m paceline_dev binaries >/dev/null
 	$(BIN)/python -m paceline_dev mutate $(if $(NAME),--name "$(NAME)")
 
+bench-runner: .venv-bench/ready ## Measure the runner beside raw SQL and its peers (QUICK=1 takes three minutes)
+	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench runner
+
 lock: .venv/ready ## Pin the newest dependencies that pyproject.toml allows
 	$(LOCK) --upgrade --extra dev pyproject.toml -o requirements/dev.txt
 	$(LOCK) -c requirements/dev.txt pyproject.toml -o requirements/base.txt
+	$(LOCK) -c requirements/dev.txt --extra runner pyproject.toml -o requirements/runner.txt
+	$(LOCK) -c requirements/dev.txt --extra runner --extra testing pyproject.toml bench/requirements.in -o requirements/bench.txt
 
 clean: ## Remove the environment and everything that was built here
-	rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench build dist .mypy_cache .ruff_cache .hypothesis
 	find $(ROOTS) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/ready: requirements/dev.txt pyproject.toml
@@ -62,4 +68,11 @@ clean: ## Remove the environment and everything that was built here
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt || \
 	  { echo "error: the dependencies could not be installed (above): check the network and the disk, then run make again" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv-bench/ready: requirements/bench.txt pyproject.toml
+	@echo "installing the pinned peers into .venv-bench"
+	@$(PYTHON) -m venv .venv-bench
+	@$(BENCH)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	@$(BENCH)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

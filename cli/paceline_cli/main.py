@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from paceline_cli import cron, dead, enqueue, grant, jobs, migrate, pool
+from paceline_cli import cron, dead, dev, enqueue, grant, jobs, migrate, pool, runner
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -24,11 +24,14 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def paceline(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 -- its callback does it
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Runner pools for Kubernetes, fed from Postgres."""
+    if context.invoked_subcommand == "run":
+        context.default_map = {"run": runner.project_defaults()}
 
 
 enqueue.add_to(app)
@@ -38,6 +41,8 @@ app.add_typer(cron.app, name="cron")
 grant.add_to(pool.app)
 app.add_typer(pool.app, name="pool")
 migrate.add_to(app)
+runner.add_to(app)
+dev.add_to(app)
 
 
 def main() -> None:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
+from paceline.context import Context
 from paceline.job import OUTPUT_LIMIT
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
-    from paceline.handlers import Handler
+    from paceline.handler import Handler
     from paceline.job import Claimed
 
 
@@ -23,6 +22,7 @@ class Cause:
     TIMED_OUT: Final = "TimedOut"
     CRASHED: Final = "Crashed"
     """The process that did the work ended by itself: a signal, os._exit, out of memory."""
+    CANCELLED: Final = "Cancelled"
     BAD_PAYLOAD: Final = "BadPayload"
     BAD_RESULT: Final = "BadResult"
     """Not JSON, or too large."""
@@ -47,22 +47,15 @@ class Broken:
 Ended = Done | Broken
 
 
-class Attempt(Protocol):
-    """What an executor is given. All of it may be used from any thread."""
+class Attempt(Context, Protocol):
+    """What an executor is given: the handler's context, and what is behind it. All may be used from any thread."""
 
     job: "Claimed"
     handler: "Handler"
-    output: "Tail"
 
     @property
-    def should_stop(self) -> bool:
-        """Somebody cancelled the job, or the runner has to leave."""
-
-    def progress(self, value: "JsonValue") -> None:
-        """Tell those who watch how far it is; never waits."""
-
-    def extend(self, by: timedelta) -> None:
-        """Move this attempt's timeout to `by` from now; never waits."""
+    def output(self) -> "Tail":
+        """What it has written."""
 
 
 class Executor(Protocol):

@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from paceline.context import Context, JobInfo, Next
     from paceline.cron import Cron, CronEntry
     from paceline.errors import (
         DatabaseError,
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
         SchemaError,
         TooManyLanesError,
     )
-    from paceline.handlers import Context, Handler, Jobs
+    from paceline.handler import Handler
+    from paceline.handlers import Jobs
     from paceline.job import Enqueued, Fence, JobId, NewJob
     from paceline.queue import Queue
     from paceline.retry import Custom, Exponential, Fixed, GiveUp, Linear, Never, Retry, RetryPolicy
@@ -29,15 +31,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Context", "Cron", "CronEntry", "Custom", "DatabaseError", "Enqueued", "Exponential", "Fence", "Fixed", "GiveUp",
-    "Handler", "InvalidInputError", "JobId", "Jobs", "Linear", "NameTakenError", "Never", "NewJob", "NotAllowedError",
-    "NotFoundError", "PacelineError", "PoolConflictError", "PoolFullError", "Queue", "Retry", "RetryPolicy",
-    "SchemaError", "SyncQueue", "TooManyLanesError",
+    "Handler", "InvalidInputError", "JobId", "JobInfo", "Jobs", "Linear", "NameTakenError", "Never", "NewJob", "Next",
+    "NotAllowedError", "NotFoundError", "PacelineError", "PoolConflictError", "PoolFullError", "Queue", "Retry",
+    "RetryPolicy", "SchemaError", "SyncQueue", "TooManyLanesError",
 ]  # fmt: skip
 
 _HOMES: Final = {
+    "context": ("Context", "JobInfo", "Next"),
     "cron": ("Cron", "CronEntry"),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
-    "handlers": ("Context", "Handler", "Jobs"),
+    "handler": ("Handler",),
+    "handlers": ("Jobs",),
     "job": ("Enqueued", "Fence", "JobId", "NewJob"),
     "queue": ("Queue",),
     "retry": ("Custom", "Exponential", "Fixed", "GiveUp", "Linear", "Never", "Retry", "RetryPolicy"),

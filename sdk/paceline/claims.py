@@ -1,17 +1,20 @@
 """The runner's side: register, keep the lease, claim, and say what became of each job."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import repeat
 from typing import TYPE_CHECKING, Final, Literal, NewType, Self, cast
 
 from pydantic import JsonValue
 
-from paceline.job import LONGEST, Claimed, JobId, encode, need, storable
+from paceline.job import LONGEST, Claimed, Fence, JobId, encode, need, storable
+from paceline.taint import parse_taints
 
 if TYPE_CHECKING:
     from paceline.database import Database, Record
+    from paceline.line import Line
 
 IncarnationId = NewType("IncarnationId", int)
 Verdict = Literal["ok", "draining", "paused", "standby", "fenced"]
@@ -34,7 +37,8 @@ class Registration:
     tags: tuple[str, ...] = ()
     slots: int = 1
     lease: timedelta = timedelta(seconds=30)
-    install: str = ""
+    install: str | None = None
+    """Which operator's group it is; None where there is only one of that name."""
     namespace: str = ""
     group: str | None = None
     """None: there is no operator, and the pool is its own group."""
@@ -83,13 +87,19 @@ class Beat:
     """The answer to a heartbeat."""
 
     verdict: Verdict
-    cancelled: frozenset[JobId] = field(default_factory=frozenset)
+    cancelled: frozenset[JobId] = frozenset()
+    cause: str | None = None
+    """Who ended it, if it is fenced: Replaced, LeaseExpired, Revoked, GroupDeleted, or what an operator said."""
+    leave: bool = False
+    """It drains because of a taint: what is unfinished at the drain's timeout goes back."""
+    held: int = 0
+    """How many jobs it has, as the database sees it."""
 
 
 class Incarnation:
     """One registration of a runner. Every write carries its id and the job's fence."""
 
-    def __init__(self, database: "Database", row: "Record") -> None:
+    def __init__(self, database: "Database | Line", row: "Record") -> None:
         """Wrap what `register` answered."""
         self._database = database
         self.id = IncarnationId(row["incarnation"])
@@ -151,14 +161,20 @@ class Incarnation:
 
     async def hand_back(self, jobs: Sequence[Claimed], cause: str = "HandedBack") -> frozenset[JobId]:
         """Give unfinished jobs back, nothing charged; returns those that were not ours any more."""
+        return await self.return_claims({job.id: job.fence for job in jobs}, cause)
+
+    async def return_claims(self, claims: Mapping[JobId, Fence], cause: str) -> frozenset[JobId]:
+        """The same where nothing but id and fence is known."""
         refused = await self._database.value(
-            "SELECT paceline.hand_back($1, $2, $3, $4)",
-            self.id,
-            [job.id for job in jobs],
-            [job.fence for job in jobs],
-            cause,
+            "SELECT paceline.hand_back($1, $2, $3, $4)", self.id, list(claims), list(claims.values()), cause
         )
         return frozenset(JobId(job) for job in refused or ())
+
+    def over(self, database: "Database | Line") -> "Incarnation":
+        """The same registration by another connection."""
+        other = copy.copy(self)
+        other._database = database
+        return other
 
     async def extend(self, job: Claimed, by: timedelta) -> bool:
         """Let an attempt run until `by` from now; whether it is still ours."""
@@ -174,10 +190,27 @@ class Incarnation:
         refused = await self._database.value(f"SELECT {call}", self.id, [job.id], [job.fence], [value])
         return refused is None
 
+    async def taint(self, taints: str, source: str = "cli") -> None:
+        """Set the Runner's taints from one source, as in `gpu=bad:NoClaim,maint:Drain`; they survive its restarts."""
+        parsed = parse_taints(taints)
+        columns = [[getattr(taint, name) for taint in parsed] for name in ("key", "value", "effect")]
+        await self._database.value("SELECT paceline.taint_runner($1, $2, $3, $4, $5)", self.runner, source, *columns)
+
     async def heartbeat(self) -> Beat:
         """Keep the lease; a lease that has ended is not revived."""
         row = (await self._database.rows("SELECT * FROM paceline.heartbeat($1)", self.id))[0]
-        return Beat(cast(Verdict, row["verdict"]), frozenset(JobId(job) for job in row["cancelled"] or ()))
+        return Beat(
+            cast(Verdict, row["verdict"]),
+            frozenset(JobId(job) for job in row["cancelled"] or ()),
+            row["cause"],
+            row["leave"],
+            row["held"],
+        )
+
+    async def held(self) -> dict[JobId, Fence]:
+        """What the database thinks that we hold, once every claim of ours in flight is over."""
+        rows = await self._database.rows("SELECT * FROM paceline.held($1)", self.id)
+        return {JobId(row["id"]): Fence(row["fence"]) for row in rows}
 
     async def drain(self) -> int:
         """Claim nothing any more; returns how many jobs are still held."""

@@ -14,56 +14,26 @@ await queue.enqueue(jobs.job("email.send", Mail(to="you@example.org"), priority=
 """
 
 import inspect
-import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, Protocol, TypedDict, TypeVar, Unpack, get_args, get_type_hints
+from typing import NoReturn, TypedDict, TypeVar, Unpack, cast, get_args
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
-from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import PydanticSerializationError
 
-from paceline.errors import InvalidInputError, NotFoundError
-from paceline.job import KIND, Fence, JobId, NewJob, encode
+from paceline.context import Context as Context
+from paceline.context import JobInfo, Next
+from paceline.errors import InvalidInputError, NotFoundError, PacelineError
+from paceline.handler import Handler as Handler
+from paceline.handler import Isolation, problems, read_handler, where_is
+from paceline.job import KIND, NewJob
+from paceline.outside import GRACE, Command, Http, Outside, ResultForm
+from paceline.providers import Parameter, Provider, find_cycle, place, read_provider
 from paceline.retry import Exponential, RetryPolicy
 
-Isolation = Literal["thread", "process"]
 Function = TypeVar("Function", bound=Callable[..., object])
-MOST_PROBLEMS: Final = 5
-"""So many faults of one payload are told; a list of thousands helps nobody."""
-LONGEST_PATH: Final = 10
-"""So many steps into a payload are told."""
-
-
-class Context(Protocol):
-    """What a handler may know and do while it runs. No method waits for the network, so sync handlers may call them."""
-
-    @property
-    def job_id(self) -> JobId:
-        """The job's number: the same in every try."""
-
-    @property
-    def fence(self) -> Fence:
-        """Grows with every claim: hand it to systems outside, and let them refuse a smaller one than they have seen."""
-
-    @property
-    def tries(self) -> int:
-        """How many tries of this job have failed before this one."""
-
-    @property
-    def should_stop(self) -> bool:
-        """Somebody cancelled the job, or the runner has to leave: finish or give up soon."""
-
-    @property
-    def log(self) -> logging.Logger:
-        """Lines that are kept with the attempt."""
-
-    def progress(self, value: JsonValue) -> None:
-        """Tell those who watch how far it is; the last value counts."""
-
-    def extend(self, by: timedelta) -> None:
-        """Move this try's timeout, from now on."""
+Middleware = Callable[[Next, JobInfo], Awaitable[object]]
+Around = TypeVar("Around", bound=Middleware)
 
 
 class JobOptions(TypedDict, total=False):
@@ -85,51 +55,16 @@ class JobOptions(TypedDict, total=False):
     trace: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handler:
-    """One function and how it wants to be run."""
-
-    kind: str
-    call: Callable[..., object]
-    is_async: bool
-    wants_context: bool
-    payload_type: object
-    retry: RetryPolicy
-    timeout: timedelta | None
-    """For one try; the job's own timeout goes before it."""
-    isolation: Isolation | None
-    """None: an async function in the runner's loop, a sync one in a thread."""
-    adapter: TypeAdapter[Any] = field(repr=False, compare=False)
-
-    def parse(self, body: str) -> Any:
-        """The payload as the function wants it; one that does not fit will not fit the next time either."""
-        try:
-            return self.adapter.validate_json(body)
-        except ValidationError as error:
-            raise InvalidInputError(_problems(self.kind, error)) from None
-
-    def dump(self, result: object) -> str | None:
-        """What the function returned as JSON; nothing stays nothing."""
-        if result is None:
-            return None
-        try:
-            plain: JsonValue = to_jsonable_python(result)
-        except (PydanticSerializationError, ValueError, RecursionError) as error:
-            raise InvalidInputError(f'result of "{self.kind}" cannot be written as JSON: {error}') from None
-        return encode(plain, f'result of "{self.kind}"')
-
-    @property
-    def place(self) -> str:
-        """Where the function is, for people."""
-        return _place(self.call)
-
-
 class Jobs:
-    """The handlers of an application."""
+    """The handlers of an application, what stands around them, and what they share."""
 
     def __init__(self) -> None:
         """Begin with none."""
         self._handlers: dict[str, Handler] = {}
+        self.middlewares: list[Middleware] = []
+        """The first is the outermost."""
+        self.providers: dict[object, Provider] = {}
+        """By the type that they provide."""
 
     def handler(
         self,
@@ -140,24 +75,113 @@ class Jobs:
         isolation: Isolation | None = None,
     ) -> Callable[[Function], Function]:
         """Let a function do the jobs of a kind. The function itself stays what it was."""
-        if not KIND.fullmatch(kind):
-            raise InvalidInputError(f'kind "{kind}" is no name (at most 128 letters, digits, "-_.:/")')
-        if timeout is not None and timeout <= timedelta(0):
-            raise InvalidInputError(
-                f'timeout {timeout} of "{kind}" is out of range (more than nothing, or leave it out)'
-            )
+        _check_options(kind, retry, timeout)
         if isolation is not None and isolation not in get_args(Isolation):
             raise InvalidInputError(f'isolation "{isolation}" of "{kind}" is unknown (use thread or process)')
 
         def add(call: Function) -> Function:
-            if before := self._handlers.get(kind):
-                raise InvalidInputError(
-                    f'kind "{kind}" has two handlers: {before.place} and {_place(call)} (rename one of them)'
-                )
-            self._handlers[kind] = _handler(kind, call, retry or Exponential(), timeout, isolation)
+            self._refuse_second(kind, place(call))
+            self._handlers[kind] = read_handler(kind, call, retry or Exponential(), timeout, isolation)
             return call
 
         return add
+
+    def command(
+        self,
+        kind: str,
+        argv: Sequence[str],
+        *,
+        retry: RetryPolicy | None = None,
+        timeout: timedelta | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        result: ResultForm = "json",
+        grace: timedelta = GRACE,
+    ) -> None:
+        """Let a program do the jobs of a kind; see `paceline.outside.Command`."""
+        words = cast("tuple[str, ...]", tuple(argv) if isinstance(argv, list) else argv)  # it refuses what is neither
+        command = Command(argv=words, env=dict(env or {}), cwd=cwd, result=result, grace=grace)
+        self._add_outside(kind, command, retry, timeout)
+
+    def http(
+        self,
+        kind: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        retry: RetryPolicy | None = None,
+        timeout: timedelta | None = None,
+    ) -> None:
+        """Let a server do the jobs of a kind; see `paceline.outside.Http`."""
+        self._add_outside(kind, Http(url=url, headers=dict(headers or {})), retry, timeout)
+
+    def _add_outside(self, kind: str, outside: Outside, retry: RetryPolicy | None, timeout: timedelta | None) -> None:
+        def call(*_: object, **__: object) -> NoReturn:
+            raise PacelineError(f'"{kind}" is done by {outside.place}: there is no function to call')
+
+        _check_options(kind, retry, timeout)
+        self._refuse_second(kind, outside.place)
+        self._handlers[kind] = Handler(
+            kind=kind,
+            call=call,
+            is_async=False,
+            payload_type=JsonValue,
+            retry=retry or Exponential(),
+            timeout=timeout,
+            isolation=None,
+            outside=outside,
+            adapter=TypeAdapter(JsonValue),
+        )
+
+    def _refuse_second(self, kind: str, where: str) -> None:
+        if before := self._handlers.get(kind):
+            raise InvalidInputError(f'kind "{kind}" has two handlers: {before.place} and {where} (rename one of them)')
+
+    def middleware(self, call: Around) -> Around:
+        """Put `async def m(call: Next, job: JobInfo)` around every Python handler, inside those that came before."""
+        is_async: bool = inspect.iscoroutinefunction(call)  # by a name: mypy would forget what `call` is
+        if not is_async:
+            raise InvalidInputError(f"the middleware {place(call)} must be an async function (write async def)")
+        try:
+            inspect.signature(call).bind(None, None)
+        except TypeError:
+            raise InvalidInputError(
+                f"the middleware {place(call)} must take two parameters (write them like call: Next, job: JobInfo)"
+            ) from None
+        self.middlewares.append(call)
+        return call
+
+    def provider(self, call: Function) -> Function:
+        """Let a function give the objects of the type that it is annotated with; each is opened once for a process."""
+        new = read_provider(call)
+        name = inspect.formatannotation(new.type)
+        if before := self.providers.get(new.type):
+            raise InvalidInputError(
+                f"{name} has two providers: {before.place} and {new.place} "
+                "(remove one, or give it a type of its own by NewType or Annotated)"
+            )
+        if cycle := find_cycle(new, self.providers):
+            way = " needs ".join(each.place for each in [*cycle, new])
+            raise InvalidInputError(f"{name} cannot be opened: {way} (let one of them make what it needs itself)")
+        self.providers[new.type] = new
+        return call
+
+    def check(self) -> None:
+        """Refuse parameters that nobody fills. A runner asks before it starts: providers may come after handlers."""
+        for each in self._handlers.values():
+            self._check_filled(where_is(each.kind, each.place), each.wants, Context)
+        for provider in self.providers.values():
+            self._check_filled(f"the provider {provider.place}", provider.wants)
+
+    def _check_filled(self, where: str, wants: Sequence[Parameter], *also: object) -> None:
+        known = [*also, *self.providers]
+        for each in wants:
+            if each.required and each.type not in known:
+                names = ", ".join(map(inspect.formatannotation, known)) or "none"
+                raise InvalidInputError(
+                    f'{where} has a parameter "{each.name}: {inspect.formatannotation(each.type)}" that nobody fills '
+                    f"(there are: {names}; register a provider of that type, or give it a default)"
+                )
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -180,7 +204,7 @@ class Jobs:
                 handler.adapter.validate_python(payload), mode="json", by_alias=True, warnings=False
             )
         except ValidationError as error:
-            raise InvalidInputError(_problems(kind, error)) from None
+            raise InvalidInputError(problems(kind, error)) from None
         except (PydanticSerializationError, ValueError, RecursionError) as error:
             raise InvalidInputError(f'payload of "{kind}" cannot be written as JSON: {error}') from None
         job = NewJob(kind=kind, payload=plain, **options)
@@ -188,67 +212,10 @@ class Jobs:
         return job
 
 
-def _handler(
-    kind: str, call: Callable[..., object], retry: RetryPolicy, timeout: timedelta | None, isolation: Isolation | None
-) -> Handler:
-    where = f'the handler of "{kind}", {_place(call)},'
-    if (
-        not (inspect.isfunction(call) or inspect.ismethod(call))
-        or inspect.isgeneratorfunction(call)
-        or inspect.isasyncgenfunction(call)
-    ):
-        raise InvalidInputError(f"{where} must be a function that returns its result (def or async def, no yield)")
-    if isolation == "process" and "<" in call.__qualname__:
-        raise InvalidInputError(f"{where} must stand at the top of its module: another process imports it by name")
-    try:
-        hints = get_type_hints(call, include_extras=True)
-    except (NameError, TypeError) as error:
-        raise InvalidInputError(f"{where} has an annotation that cannot be read: {error}") from None
-    payload, wants_context = _parameters(call, hints, where)
-    try:
-        adapter: TypeAdapter[Any] = TypeAdapter(payload)
-    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
-        raise InvalidInputError(f"{where} has a payload type that cannot be read from JSON: {error.message}") from None
-    return Handler(
-        kind=kind,
-        call=call,
-        is_async=inspect.iscoroutinefunction(call),
-        wants_context=wants_context,
-        payload_type=payload,
-        retry=retry,
-        timeout=timeout,
-        isolation=isolation,
-        adapter=adapter,
-    )
-
-
-def _parameters(call: Callable[..., object], hints: dict[str, Any], where: str) -> tuple[Any, bool]:
-    """The payload's type (any JSON where nothing is said), and whether a Context is wanted."""
-    given = list(inspect.signature(call).parameters.values())
-    positional = [each for each in given if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-    if not positional or hints.get(positional[0].name) is Context:
-        raise InvalidInputError(f"{where} must take the payload as its first parameter")
-    wants_context = len(positional) > 1 and hints.get(positional[1].name) is Context
-    for each in given[2 if wants_context else 1 :]:
-        if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
-            raise InvalidInputError(
-                f'{where} has a parameter "{each.name}" that nobody fills '
-                "(after the payload comes at most one that is annotated with Context; give others a default)"
-            )
-    return hints.get(positional[0].name, JsonValue), wants_context
-
-
-def _problems(kind: str, error: ValidationError) -> str:
-    """What is wrong and where. Values stay out of it: a payload may hold secrets, and errors are kept."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    told = [
-        f"{'.'.join(map(str, each['loc'][:LONGEST_PATH])) or 'it'}: {each['msg']}" for each in found[:MOST_PROBLEMS]
-    ]
-    more = f"; and {len(found) - MOST_PROBLEMS} more" if len(found) > MOST_PROBLEMS else ""
-    return f'payload of "{kind}" does not fit: {"; ".join(told)}{more}'
-
-
-def _place(call: Callable[..., object]) -> str:
-    code = getattr(inspect.unwrap(call), "__code__", None)
-    name = f"{getattr(call, '__module__', '?')}.{getattr(call, '__qualname__', type(call).__qualname__)}"
-    return f"{name} (line {code.co_firstlineno})" if code else name
+def _check_options(kind: str, retry: RetryPolicy | None, timeout: timedelta | None) -> None:
+    if not KIND.fullmatch(kind):
+        raise InvalidInputError(f'kind "{kind}" is no name (at most 128 letters, digits, "-_.:/")')
+    if timeout is not None and timeout <= timedelta(0):
+        raise InvalidInputError(f'timeout {timeout} of "{kind}" is out of range (more than nothing, or leave it out)')
+    if retry is not None and (isinstance(retry, type) or not callable(getattr(retry, "decide", None))):
+        raise InvalidInputError(f'retry {retry!r} of "{kind}" is no policy (write it like Never() or Custom(function))')

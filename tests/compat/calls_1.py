@@ -117,6 +117,7 @@ CALLS: Mapping[str, Call] = {
         (INCARNATION, [A, 10**9], [FENCE, 1], ["0.5", "1"]),
         ({"set_progress": [10**9]},),
     ),
+    "held": Call("SELECT count(*) AS jobs FROM paceline.held($1)", (INCARNATION,), ({"jobs": 3},)),
     "retry": Call("SELECT paceline.retry($1) AS said", (A,), ({"said": "running"},)),
     "await_work": Call("SELECT paceline.await_work($1, $2) AS channel", (POOL, 10.0)),
     "cancel while it runs": Call("SELECT paceline.cancel($1) AS said", (C,), ({"said": "cancelling"},)),

@@ -313,3 +313,37 @@ async def test_who_holds_a_job_may_extend_it_and_tell_its_progress(backend: Back
         await runner.progress(job, "x" * 100_000)
     await runner.hand_back([job])
     assert not await runner.extend(job, HOUR)
+
+
+async def test_a_runner_that_was_ended_is_told_by_whom(backend: Backend) -> None:
+    old = await backend.register("r1")
+    await backend.register("r1")
+    assert ((await old.heartbeat()).verdict, (await old.heartbeat()).cause) == ("fenced", "Replaced")
+    late = await backend.register("late")
+    await backend.expire_lease(late)
+    assert (await late.heartbeat()).cause == "LeaseExpired"
+    await backend.tick()
+    assert (await late.heartbeat()).cause == "LeaseExpired"
+    gone = await backend.register("gone")
+    await gone.deregister()
+    assert (await gone.heartbeat()).cause == "Deregistered"
+
+
+async def test_a_runner_that_drains_is_told_whether_it_has_to_leave(backend: Backend) -> None:
+    runner = await backend.register("r1")
+    beat = await runner.heartbeat()
+    assert (beat.verdict, beat.cause, beat.leave) == ("ok", None, False)
+    await runner.drain()
+    assert ((await runner.heartbeat()).verdict, (await runner.heartbeat()).leave) == ("draining", False)
+    await backend.taint(runner, "maint:Drain")
+    assert (await runner.heartbeat()).leave
+
+
+async def test_a_runner_can_ask_what_it_holds(backend: Backend) -> None:
+    await backend.queue.enqueue_many([NewJob(kind="mail")] * 3)
+    runner = await backend.register()
+    assert await runner.held() == {}
+    done, *jobs = (await runner.step(3)).jobs
+    await runner.step(0, [Finished(done)])
+    assert await runner.held() == {job.id: job.fence for job in jobs}
+    assert (await runner.heartbeat()).held == 2

@@ -1,16 +1,20 @@
 """Handlers run inline on the jobs of the queue in memory."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
+from pydantic import JsonValue
 
-from paceline.errors import PacelineError
-from paceline.handlers import Context, Jobs
+from paceline.context import Context, JobInfo, Next
+from paceline.errors import InvalidInputError, PacelineError
+from paceline.handlers import Jobs
 from paceline.job import NewJob
 from paceline.retry import Fixed, Never
-from paceline.testing import ManualClock, MemoryQueue
+from paceline.testing import ManualClock, MemoryQueue, NotInMemoryError
+from paceline.testing.work_off import work_off
 
 MINUTE = timedelta(minutes=1)
 
@@ -57,7 +61,8 @@ async def test_a_failed_job_is_tried_again_when_its_time_has_come() -> None:
     assert (await queue.work_off(jobs)).dead == (made.id,)
     dead = queue.job(made.id)
     assert dead is not None
-    assert (dead.cause, dead.error, dead.tries) == ("Failed", "OSError: the server is away", 2)
+    assert (dead.cause, dead.tries) == ("Failed", 2)
+    assert str(dead.error).startswith("OSError: the server is away\nTraceback")
     assert tries == [0, 1]
 
 
@@ -70,6 +75,8 @@ async def test_a_policy_that_gives_up_makes_a_dead_letter_at_once() -> None:
 
     made = await queue.enqueue("mail")
     assert (await queue.work_off(jobs)).dead == (made.id,)
+    (dead,) = queue.jobs("dead")
+    assert str(dead.error).endswith("\nNot tried again: this kind is never retried")
 
 
 async def test_a_payload_or_a_result_that_does_not_fit_is_not_tried_again() -> None:
@@ -163,3 +170,87 @@ async def test_a_test_that_is_broken_off_gives_its_job_back() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert queue.state_of(made.id) == "ready"
+
+
+class Server: ...
+
+
+async def test_middlewares_and_providers_are_used_and_closed_with_the_call() -> None:
+    queue, jobs, seen = MemoryQueue(), Jobs(), list[object]()
+
+    @jobs.middleware
+    async def count(call: Next, job: JobInfo) -> object:
+        seen.append(job.id)
+        return await call()
+
+    @jobs.provider
+    async def server() -> AsyncIterator[Server]:
+        seen.append("open")
+        yield Server()
+        seen.append("close")
+
+    @jobs.handler("mail")
+    def mail(payload: object, server: Server) -> None:
+        assert isinstance(server, Server)
+
+    for _ in range(2):
+        seen.clear()
+        made = await queue.enqueue_many([NewJob(kind="mail")] * 2)
+        assert len((await queue.work_off(jobs)).done) == 2
+        assert seen == ["open", made[0].id, made[1].id, "close"]
+
+
+async def test_a_provider_that_cannot_be_opened_fails_the_try() -> None:
+    queue, jobs = MemoryQueue(), Jobs()
+
+    @jobs.provider
+    async def server() -> Server:
+        raise OSError("the server is away")
+
+    @jobs.handler("mail", retry=Fixed(MINUTE))
+    async def mail(payload: object, server: Server) -> None: ...
+
+    made = await queue.enqueue("mail")
+    assert (await queue.work_off(jobs)).failed == (made.id,)
+
+
+async def test_a_registry_that_cannot_be_run_is_refused_before_anything_runs() -> None:
+    queue, jobs = MemoryQueue(), Jobs()
+
+    @jobs.handler("mail")
+    async def mail(payload: object, server: Server) -> None: ...
+
+    made = await queue.enqueue("mail")
+    with pytest.raises(InvalidInputError, match='has a parameter "server: '):
+        await queue.work_off(jobs)
+    assert queue.state_of(made.id) == "ready"
+
+
+async def test_a_command_is_not_run_in_memory_and_its_job_stays() -> None:
+    queue, jobs = MemoryQueue(), Jobs()
+    jobs.command("thumb", ["convert", "-"])
+    assert (await queue.work_off(jobs)).left == (), "one that nobody needs is in nobody's way"
+    made = await queue.enqueue("thumb")
+    with pytest.raises(
+        NotInMemoryError, match=r'^"thumb", command "convert -" \(say what it answers: outside=\{"thumb"'
+    ):
+        await queue.work_off(jobs)
+    assert queue.state_of(made.id) == "ready"
+
+
+async def test_a_function_may_stand_in_for_what_is_outside() -> None:
+    queue, jobs = MemoryQueue(), Jobs()
+    jobs.command("thumb", ["convert", "-"], retry=Never())
+    jobs.http("mail", "http://localhost:9000/")
+
+    def thumb(payload: JsonValue) -> None:
+        raise OSError(f"cannot read {payload}")
+
+    async def mail(payload: JsonValue) -> JsonValue:
+        return {"sent": payload}
+
+    bad, good = await queue.enqueue("thumb", "a.png"), await queue.enqueue("mail", "ann")
+    summary = await work_off(queue, jobs, outside={"thumb": thumb, "mail": mail})
+    assert (summary.dead, summary.done) == ((bad.id,), (good.id,))
+    assert [job.result for job in queue.jobs("done")] == [{"sent": "ann"}]
+    assert [str(job.error).partition("\n")[0] for job in queue.jobs("dead")] == ["OSError: cannot read a.png"]

@@ -6,10 +6,10 @@ groups, logins, and jobs that commit with the caller's own data.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import JsonValue
 
@@ -194,11 +194,13 @@ class MemoryQueue:
         rows = sorted([*ledger.live.values(), *ledger.gone.values()], key=lambda row: row.id)
         return [MemoryJob.of(row) for row in rows if row.lane.pool == self.pool and (row.state in states or not states)]
 
-    async def work_off(self, handlers: "Jobs", *, most: int = 10_000) -> "WorkedOff":
+    async def work_off(
+        self, handlers: "Jobs", *, most: int = 10_000, outside: "Mapping[str, Callable[[JsonValue], Any]] | None" = None
+    ) -> "WorkedOff":
         """Run the handler of every ready job here and now, until none is ready; see `work_off`."""
         from paceline.testing.work_off import work_off
 
-        return await work_off(self, handlers, most=most)
+        return await work_off(self, handlers, most=most, outside=outside or {})
 
     def _row(self, job: JobId) -> Row | None:
         return self.memory.ledger.live.get(job) or self.memory.ledger.gone.get(job)

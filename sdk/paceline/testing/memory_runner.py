@@ -1,20 +1,24 @@
 """A runner of the in-memory queue, for tests that claim jobs themselves."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from pydantic import JsonValue
 
 from paceline.claims import PROGRESS_LIMIT, Beat, Failed, Finished, IncarnationId, Registration, Step, Verdict
 from paceline.errors import InvalidInputError
-from paceline.job import LONGEST, Claimed, JobId, encode, milliseconds, need
+from paceline.job import LONGEST, Claimed, Fence, JobId, encode, milliseconds, need
 from paceline.taint import Taint, parse_taints
 from paceline.testing.clock import later
 from paceline.testing.ledger import Row
 from paceline.testing.memory import MemoryQueue, NotInMemoryError
 from paceline.testing.roster import Boot, Memory
+
+if TYPE_CHECKING:
+    from paceline.database import Database
+    from paceline.line import Line
 
 
 class MemoryRunner:
@@ -90,12 +94,20 @@ class MemoryRunner:
         ledger.admit({row.key for row in mine.values() if row.key is not None})
         return frozenset(each.job.id for each in failed if each.job.id not in mine)
 
-    async def hand_back(self, jobs: Sequence[Claimed], cause: str = "HandedBack") -> frozenset[JobId]:  # noqa: ARG002
+    async def hand_back(self, jobs: Sequence[Claimed], cause: str = "HandedBack") -> frozenset[JobId]:
         """Give unfinished jobs back, nothing charged; returns those that were not ours any more."""
+        return await self.return_claims({job.id: job.fence for job in jobs}, cause)
+
+    async def return_claims(self, claims: Mapping[JobId, Fence], cause: str) -> frozenset[JobId]:  # noqa: ARG002
+        """The same where nothing but id and fence is known."""
         self._memory.require_open()
-        mine = self._own(jobs)
+        mine = self._memory.ledger.own(self.id, claims.items())
         self._return(mine.values())
-        return frozenset(job.id for job in jobs if job.id not in mine)
+        return frozenset(job for job in claims if job not in mine)
+
+    def over(self, database: "Database | Line") -> NoReturn:
+        """There is only one way to memory."""
+        raise NotInMemoryError(f"another connection ({database.address.place})")
 
     async def extend(self, job: Claimed, by: timedelta) -> bool:
         """Let an attempt run until `by` from now; whether it is still ours."""
@@ -120,9 +132,20 @@ class MemoryRunner:
         self._memory.require_open()
         now = self._memory.clock()
         if not self._boot.lives(now):
-            return Beat("fenced")
+            return Beat("fenced", cause=self._boot.cause or "LeaseExpired")
         self._boot.lease_until = later(now, self._boot.lease)
-        return Beat("draining" if self._boot.state == "draining" else "ok", self._cancelled())
+        draining = self._boot.state == "draining"
+        return Beat(
+            "draining" if draining else "ok",
+            self._cancelled(),
+            leave=draining and self._boot.runner.drains,
+            held=len(self._memory.ledger.held(self.id)),
+        )
+
+    async def held(self) -> dict[JobId, Fence]:
+        """What it holds."""
+        self._memory.require_open()
+        return {row.id: row.fence for row in self._memory.ledger.held(self.id) if row.fence is not None}
 
     async def drain(self) -> int:
         """Claim nothing any more; returns how many jobs are still held."""

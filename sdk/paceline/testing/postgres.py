@@ -66,11 +66,19 @@ def installed(major: int) -> Programs | None:
 class PostgresServer:
     """A server of our own, or one that is already there; both hand out fresh databases."""
 
-    def __init__(self, url: str, *, process: Guarded | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        process: Guarded | None = None,
+        folder: Path | None = None,
+        launch: Callable[[], Guarded] | None = None,
+    ) -> None:
         """Use the server behind `url` (a database to connect to, by a user who may create others)."""
         self.url = url
         self._process = process
         self._folder = folder
+        self._launch = launch
 
     @classmethod
     def start(
@@ -106,27 +114,46 @@ class PostgresServer:
         command: list[str | Path] = [programs.folder / "postgres", "-D", data]
         for name, value in options.items():
             command += ["-c", f"{name}={value}"]
-        process = Guarded(
-            command,
-            log=folder / "log",
-            owner=owner,
-            account=_account(),
-            stop_signal=signal.SIGINT,  # PostgreSQL's fast shutdown: does not wait for clients
-            scratch=folder,
-        )
-        if not _ready(process, data):
-            process.stop()
-            log = process.log.read_text(errors="replace")
-            if "Address already in use" in log:
-                raise _PortTaken
-            raise PostgresError(f"PostgreSQL did not start: {last_words(log)}")
+
+        def launch() -> Guarded:
+            process = Guarded(
+                command,
+                log=folder / "log",
+                owner=owner,
+                account=_account(),
+                stop_signal=signal.SIGINT,  # PostgreSQL's fast shutdown: does not wait for clients
+                scratch=folder,
+            )
+            if not _ready(process, data):
+                process.stop()
+                log = process.log.read_text(errors="replace")
+                if "Address already in use" in log:
+                    raise _PortTaken
+                raise PostgresError(f"PostgreSQL did not start: {last_words(log)}")
+            return process
+
         url = f"postgresql://{USER}:{quote(password)}@127.0.0.1:{port}/postgres"
-        return cls(url, process=process, folder=folder)
+        return cls(url, process=launch(), folder=folder, launch=launch)
 
     @property
     def pid(self) -> int | None:
         """The postmaster's process id, if the server is ours."""
         return self._process.pid if self._process else None
+
+    def halt(self) -> None:
+        """End the server as an operator would, and keep its data; `resume` starts it again at the same address."""
+        self._need_own().stop()
+
+    def resume(self) -> None:
+        """Start a server that was halted."""
+        self._need_own()
+        assert self._launch is not None
+        self._process = self._launch()
+
+    def _need_own(self) -> Guarded:
+        if self._process is None:
+            raise PostgresError("this server is not ours: it can be neither halted nor resumed here")
+        return self._process
 
     def stop(self) -> None:
         """End the server and remove its folder, if it is ours."""

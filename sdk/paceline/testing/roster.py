@@ -52,6 +52,8 @@ class Boot:
     lease: timedelta
     lease_until: datetime
     state: Literal["active", "draining", "gone"]
+    cause: str | None = None
+    """Who ended it."""
 
     def serves(self, lane: Lane) -> bool:
         """Whether it may claim from a lane, now or in a few seconds."""
@@ -130,7 +132,7 @@ class Memory:
     def end(self, boots: Iterable[Boot], cause: str) -> None:
         """Fence incarnations; what they hold is lost."""
         for boot in boots:
-            boot.state = "gone"
+            boot.state, boot.cause = "gone", cause
             self.ledger.lose(boot.id, cause)
             self._boots.pop(boot.id, None)
 

@@ -36,6 +36,10 @@ class OneTransaction(Database):
         """Let nobody use it any more; the connection stays open for whoever rolls it back."""
         self._closed = True
 
+    def terminate(self) -> None:
+        """The same: there is nothing to drop but what is rolled back."""
+        self._closed = True
+
     @contextlib.asynccontextmanager
     async def connection(self) -> "AsyncIterator[Connection]":
         """The one connection. An SQL error undoes what was done in the block, and no more."""

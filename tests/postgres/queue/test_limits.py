@@ -124,3 +124,11 @@ async def test_a_job_is_made_when_the_one_in_its_way_finishes_just_then(queue: Q
     assert new.id != old.id
     rows = await queue.database.rows("SELECT id, payload, priority FROM paceline.job")
     assert [tuple(row) for row in rows] == [(new.id, '"new"', 7)]
+
+
+async def test_a_group_is_found_without_its_installation_unless_there_are_two(queue: Queue, register: Register) -> None:
+    await queue.database.value("SELECT paceline.put_group('main', 'ci', 'builds', 'builds')")
+    assert (await register("r1", group="builds")).id
+    await queue.database.value("SELECT paceline.put_group('other', 'ci', 'builds', 'builds')")
+    with pytest.raises(NameTakenError, match=r"several installations have a RunnerGroup ci/builds.*--install"):
+        await register("r2", group="builds")

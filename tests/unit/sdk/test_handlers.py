@@ -187,8 +187,8 @@ def test_an_unknown_kind_is_told_with_the_known_ones(jobs: Jobs) -> None:
 
 def no_payload() -> None: ...
 def context_first(context: Context) -> None: ...
-def too_many(payload: Mail, other: str) -> None: ...
-def keyword(payload: Mail, *, other: str) -> None: ...
+def too_many(payload: Mail, other) -> None: ...  # type: ignore[no-untyped-def]
+def keyword(payload: Mail, *, other) -> None: ...  # type: ignore[no-untyped-def]
 def unreadable(payload: "Decimal") -> None: ...
 def no_json(payload: Callable[[], None] | Jobs) -> None: ...
 async def stream(payload: Mail) -> AsyncIterator[int]:
@@ -220,6 +220,8 @@ def test_a_function_that_cannot_be_a_handler_is_told_why(call: Callable[..., Any
     [
         (lambda: Jobs().handler("a b"), 'kind "a b" is no name'),
         (lambda: Jobs().handler("mail", timeout=timedelta(0)), 'timeout 0:00:00 of "mail" is out of range'),
+        (lambda: Jobs().handler("mail", retry=Never), 'of "mail" is no policy (write it like Never()'),  # type: ignore[arg-type]
+        (lambda: Jobs().handler("mail", retry=3), 'retry 3 of "mail" is no policy'),  # type: ignore[arg-type]
         (lambda: Jobs().handler("mail", isolation="pod"), 'isolation "pod" of "mail" is unknown'),  # type: ignore[arg-type]
         (lambda: Jobs().handler("mail", isolation="process")(lambda payload: payload), "at the top of its module"),
     ],

@@ -54,7 +54,7 @@ END $$;
 
 CREATE FUNCTION paceline.register(
     p_name text, p_pool text, p_kinds text[], p_tags text[] DEFAULT '{}', p_slots integer DEFAULT 1,
-    p_lease float8 DEFAULT 30, p_install text DEFAULT '', p_namespace text DEFAULT '', p_group text DEFAULT NULL,
+    p_lease float8 DEFAULT 30, p_install text DEFAULT NULL, p_namespace text DEFAULT '', p_group text DEFAULT NULL,
     p_external boolean DEFAULT true, p_hostname text DEFAULT '', p_pod_uid text DEFAULT NULL, p_revision text DEFAULT NULL
 ) RETURNS TABLE (incarnation bigint, runner bigint, grp integer, pool integer, state "char", lease_until timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -72,8 +72,13 @@ BEGIN
         SELECT g.* INTO STRICT v_group FROM paceline.runner_group g
          WHERE g.install = '' AND g.namespace = '' AND g.name = p_pool FOR SHARE;
     ELSE
+        IF (SELECT count(*) FROM paceline.runner_group g WHERE g.namespace = p_namespace AND g.name = p_group) > 1
+           AND p_install IS NULL THEN
+            RAISE EXCEPTION 'several installations have a RunnerGroup %/% in this database', p_namespace, p_group
+                USING ERRCODE = 'PL006', HINT = 'say which one with --install (PACELINE_INSTALL)';
+        END IF;
         SELECT g.* INTO v_group FROM paceline.runner_group g
-         WHERE g.install = p_install AND g.namespace = p_namespace AND g.name = p_group FOR SHARE;
+         WHERE g.install = coalesce(p_install, g.install) AND g.namespace = p_namespace AND g.name = p_group FOR SHARE;
         IF NOT FOUND THEN
             RAISE EXCEPTION 'there is no RunnerGroup %/% in this database', p_namespace, p_group
                 USING ERRCODE = 'PL005', HINT = 'apply it first, or serve a pool with --pool';
@@ -120,23 +125,38 @@ BEGIN
     END IF;
 END $$;
 
--- One update on a row of its own page: heartbeats never wait for a claim. A lease that has ended is not revived.
+-- One update on a row of its own page: heartbeats never wait for a claim. A lease that has ended is not revived; `cause`
+-- says by whom. `leave`: it is tainted to drain, so its jobs go back at the drain's timeout; else it may take its time.
 CREATE FUNCTION paceline.heartbeat(p_incarnation bigint)
-RETURNS TABLE (verdict text, lease_until timestamptz, cancelled bigint[])
+RETURNS TABLE (verdict text, lease_until timestamptz, cancelled bigint[], cause text, leave boolean, held integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
-DECLARE v_state "char"; v_until timestamptz; v_cancels boolean;
+DECLARE v paceline.incarnation;
 BEGIN
     PERFORM paceline.own(p_incarnation);
     UPDATE paceline.incarnation i SET lease_until = clock_timestamp() + i.lease
      WHERE i.id = p_incarnation AND i.state <> 'z' AND i.lease_until > clock_timestamp()
-    RETURNING i.state, i.lease_until, i.cancels INTO v_state, v_until, v_cancels;
+    RETURNING i.* INTO v;
     IF NOT FOUND THEN
-        RETURN QUERY SELECT 'fenced', NULL::timestamptz, NULL::bigint[];
+        RETURN QUERY SELECT 'fenced', NULL::timestamptz, NULL::bigint[],
+            coalesce((SELECT i.cause FROM paceline.incarnation i WHERE i.id = p_incarnation), 'LeaseExpired'), false, 0;
     ELSE
-        RETURN QUERY SELECT CASE v_state WHEN 'd' THEN 'draining' ELSE 'ok' END, v_until,
-                            CASE WHEN v_cancels THEN paceline.cancelled(p_incarnation) END;
+        RETURN QUERY SELECT
+            CASE v.state WHEN 'd' THEN 'draining' ELSE 'ok' END, v.lease_until,
+            CASE WHEN v.cancels THEN paceline.cancelled(p_incarnation) END, NULL,
+            v.state = 'd' AND EXISTS (SELECT FROM paceline.effective_taints(v.runner) t WHERE t.effect = 'Drain'),
+            (SELECT count(*)::integer FROM paceline.job j WHERE j.incarnation = p_incarnation AND j.state = 'x');
     END IF;
+END $$;
+
+-- What an incarnation holds, for a runner that did not hear the answer to a claim. The lock waits for a claim in flight.
+CREATE FUNCTION paceline.held(p_incarnation bigint) RETURNS TABLE (id bigint, fence bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM paceline.own(p_incarnation);
+    PERFORM FROM paceline.incarnation i WHERE i.id = p_incarnation FOR UPDATE;
+    RETURN QUERY SELECT j.id, j.fence FROM paceline.job j WHERE j.incarnation = p_incarnation AND j.state = 'x';
 END $$;
 
 CREATE FUNCTION paceline.cancelled(p_incarnation bigint) RETURNS bigint[]

@@ -1,0 +1,1 @@
+"""Benchmarks of Paceline beside its peers; never shipped."""

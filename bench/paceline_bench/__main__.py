@@ -1,0 +1,72 @@
+"""`python -m paceline_bench`: run a bench, write its results, and fail when a budget is missed."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from paceline_bench.bench import Bench, Run
+from paceline_bench.budgets import Budget
+from paceline_bench.errors import BenchError
+from paceline_bench.plots import draw
+from paceline_bench.report import RESULTS, measure, write
+from paceline_dev.progress import stderr_reporter
+
+app = typer.Typer(name="paceline_bench", no_args_is_help=True, add_completion=False, help=__doc__)
+QuickOption = Annotated[bool, typer.Option("--quick", envvar="QUICK", help="Shorter, and only a first impression.")]
+JobsOption = Annotated[int | None, typer.Option(min=100, help="So many jobs for each subject.")]
+RoundsOption = Annotated[int | None, typer.Option(min=1, help="So many repetitions.")]
+OnlyOption = Annotated[list[str] | None, typer.Option(help="Measure only this figure; may be repeated.")]
+OutputOption = Annotated[Path, typer.Option(help="Where the results go.", show_default=False)]
+
+
+@app.callback()
+def benches() -> None:
+    """Benchmarks of Paceline."""
+
+
+@app.command()
+def runner(
+    quick: QuickOption = False,
+    jobs: JobsOption = None,
+    rounds: RoundsOption = None,
+    only: OnlyOption = None,
+    output: OutputOption = RESULTS,
+) -> None:
+    """The runner beside raw SQL, PgQueuer and procrastinate; its start, its weight, its leave."""
+    from paceline_bench.runner import BENCH
+
+    run = Run(report=stderr_reporter(), quick=quick, jobs=jobs, rounds=rounds, only=frozenset(only or ()))
+    raise typer.Exit(play(BENCH, run, output))
+
+
+def play(bench: Bench, run: Run, output: Path, limits: Sequence[Budget] | None = None) -> int:
+    """Run a bench; the exit code says whether every budget was kept."""
+    if unknown := run.only - set(bench.labels):
+        raise BenchError(
+            f"{bench.name} has no figure {', '.join(sorted(unknown))} (there are: {', '.join(bench.labels)})"
+        )
+    result = asyncio.run(measure(bench, run, limits))
+    file = write(result, output, draw)
+    run.report.line(f"results: {file.name} and {file.stem}.md")
+    for verdict in result.verdicts:
+        print(f"{'kept' if verdict.ok else 'missed':6}  {verdict.sentence}")
+    return 1 if result.missed else 0
+
+
+def main() -> None:
+    """Run a bench; what is wrong is one line, and nothing stays behind when it is stopped."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        app()
+    except BenchError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Small pictures that come out the same for the same figures: no date, no random ids, text as text."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from paceline_bench.bench import Plot
+from paceline_bench.measure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes  # type: ignore[import-not-found] # only where benches run
+
+Draw = Callable[[Plot, Sequence[Figure], Mapping[str, str], Path], None]
+STYLE: Final = {
+    "svg.hashsalt": "paceline", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9,
+    "axes.spines.top": False, "axes.spines.right": False,
+}  # fmt: skip
+BAR: Final = "#4c78a8"
+DOT: Final = "#1b2a3a"
+
+
+def draw(plot: Plot, figures: Sequence[Figure], labels: Mapping[str, str], file: Path) -> None:
+    """Write one picture as SVG."""
+    import matplotlib as mpl  # type: ignore[import-not-found] # half a second, and only where benches run
+
+    mpl.use("svg")
+    from matplotlib import pyplot as plt
+
+    with plt.rc_context(STYLE):
+        height = 0.8 + 0.36 * len(figures) if plot.kind == "bars" else 3.0
+        picture, axes = plt.subplots(figsize=(7, height), layout="constrained")
+        (_bars if plot.kind == "bars" else _cumulative)(axes, figures, labels)
+        axes.set_title(plot.title, loc="left")
+        picture.savefig(file, metadata={"Date": None, "Creator": None})
+        plt.close(picture)
+
+
+def _bars(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str]) -> None:
+    """A bar for each median, a dot for each repetition."""
+    rows = range(len(figures))
+    axes.barh(rows, [each.median for each in figures], color=BAR, height=0.6)
+    for row, each in zip(rows, figures, strict=True):
+        axes.plot(each.values, [row] * len(each.values), ".", color=DOT, markersize=4)
+        axes.annotate(f"{each.median:,.0f}", (max(each.values), row), (6, 0), textcoords="offset points", va="center")
+    axes.set_yticks(rows, [labels.get(each.name, each.name) for each in figures])
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    axes.set_xlim(left=0)
+    axes.set_xlabel(figures[0].unit)
+
+
+def _cumulative(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str]) -> None:
+    """Which share of the repetitions took at most so long."""
+    for each in figures:
+        ordered = sorted(each.values)
+        share = [100 * (index + 1) / len(ordered) for index in range(len(ordered))]
+        axes.step(ordered, share, where="post", label=labels.get(each.name, each.name))
+    axes.axhline(99, color="0.7", linewidth=0.8, linestyle="--")
+    axes.set_xscale("log")
+    axes.set_xlabel(figures[0].unit)
+    axes.set_ylabel("per cent")
+    axes.legend(frameon=False, loc="lower right")

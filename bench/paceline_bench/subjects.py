@@ -1,0 +1,69 @@
+"""Who is compared: a queue, and the process that empties it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from paceline.testing import PostgresServer
+from paceline.testing.scratch import free_ports
+from paceline_bench import drain, paceline_command
+from paceline_bench.errors import NotMeasuredError
+from paceline_bench.paceline_command import RunnerCommand
+from paceline_bench.process import Command, Process, worker
+from paceline_bench.server import connected
+from paceline_bench.systems import System
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A process that empties a queue."""
+
+    name: str
+    system: System
+    command: Callable[[str], Command]
+    require: Callable[[], None] = lambda: None
+    """Raises where this cannot be had here."""
+
+
+def subjects() -> Sequence[Subject]:
+    """All of them, in the order of each round."""
+    # imported here: the tests of this package run where the peers are not installed
+    from paceline_bench.systems import paceline, pgqueuer, procrastinate, raw
+
+    def ours(name: str, system: System, module: str, *arguments: int) -> Subject:
+        return Subject(name=name, system=system, command=lambda url: worker(module, url, *arguments))
+
+    return (
+        ours("raw_50x4", raw.SYSTEM, "raw", 50, 4),
+        ours("sdk_50x4", paceline.SYSTEM, "sdk", 50, 4),
+        runner("runner_50x4", paceline.SYSTEM, 50, 4),
+        ours("pgqueuer_50x4", pgqueuer.SYSTEM, "pgqueuer", 50, 4),
+        ours("raw_200x4", raw.SYSTEM, "raw", 200, 4),
+        runner("runner_200x4", paceline.SYSTEM, 200, 4),
+        ours("pgqueuer_200x4", pgqueuer.SYSTEM, "pgqueuer", 200, 4),
+        ours("procrastinate", procrastinate.SYSTEM, "procrastinate", 10, 4),
+    )
+
+
+def runner(name: str, system: System, batch: int, dispatchers: int) -> Subject:
+    """The real runner. Twice the slots that one round of claims fills: PgQueuer wants at least as much of itself."""
+
+    def command(url: str) -> Command:
+        slots = 2 * batch * dispatchers
+        return RunnerCommand(port=free_ports(1)[0], slots=slots, batch=batch, dispatchers=dispatchers).on(url)
+
+    return Subject(name=name, system=system, command=command, require=paceline_command.require)
+
+
+async def empty(subject: Subject, server: PostgresServer, template: str, jobs: int, within: float) -> float:
+    """Let a subject empty a fresh copy of a full queue; returns jobs per second."""
+    table = subject.system.table
+    async with server.database(template) as url, connected(url) as connection:
+        there = await connection.fetchval(f"SELECT count(*) FROM {table}")  # noqa: S608 -- also reads it into memory
+        if there != jobs:
+            raise NotMeasuredError(f"the queue holds {there} jobs, not {jobs}")
+        await connection.execute("CHECKPOINT")
+        with Process(subject.command(url)) as process:
+            drained = await drain.watch(connection, table, process, within=within)
+        if subject.system.done and (done := await connection.fetchval(subject.system.done)) != jobs:
+            raise NotMeasuredError(f"{done} of {jobs} jobs were done well")
+    return drained.rate

@@ -1,0 +1,144 @@
+"""The thread that keeps the lease: its own loop, its own connection, so that no handler can hold it up.
+
+When the last accepted heartbeat is too old, somebody else may have our jobs. Then the children are killed and, if a job
+is held, the process ends at once: whatever it would do from then on does not count any more.
+"""
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, NoReturn
+
+from paceline.claims import Beat
+from paceline.errors import PacelineError
+from paceline.line import Line
+from paceline_runner.settings import MARGIN, Settings
+from paceline_runner.tenure import Tenure
+
+FENCED: Final = 70
+"""The exit code of a runner that had to let go of its jobs."""
+LOOK: Final = 0.2
+FOR_GOOD: Final = {
+    "Replaced": "another process has registered under its name",
+    "Revoked": "its login may no longer be a runner of the pool",
+    "GroupDeleted": "its group was deleted",
+}
+"""Ends of a registration after which a new one would be wrong."""
+log = logging.getLogger("paceline.runner")
+
+
+class Keeper(threading.Thread):
+    """Runs coroutines beside the main loop: the heartbeat, and the port for probes."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        holding: Callable[[], int],
+        kill: Callable[[], None],
+        renewed: Callable[[float], None],
+        beaten: Callable[[Beat], None],
+    ) -> None:
+        """`kill` ends the children, `renewed` lets them live longer; all may be called from this thread."""
+        super().__init__(name="paceline-keeper", daemon=True)
+        self._settings = settings
+        self._holding, self._kill, self._renewed, self._beaten = holding, kill, renewed, beaten
+        self._loop = asyncio.new_event_loop()
+        self._kept: asyncio.Future[None] | None = None
+        self.last_beat: float | None = None
+        """When the last heartbeat was accepted, by the wall clock: for people."""
+
+    def run(self) -> None:
+        """The thread's own work."""
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    def do(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something in this thread's loop."""
+        asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def keep(self, tenure: Tenure) -> None:
+        """Keep a registration alive until it ends."""
+        self.do(self._keep(tenure))
+
+    async def _keep(self, tenure: Tenure) -> None:
+        beating = asyncio.create_task(self._beat(tenure))
+        while tenure.cause is None:
+            left = tenure.deadline - time.monotonic()
+            if left <= 0:
+                self._lost(tenure, "LeaseExpired")
+            await asyncio.sleep(max(0.0, min(left, LOOK)))
+        beating.cancel()
+
+    def _lost(self, tenure: Tenure, cause: str) -> None:
+        """It is over. Whoever holds a job must not go on with it, not even to the end of this line of code."""
+        if tenure.cause == "Deregistered":
+            return
+        self._kill()
+        if self._holding():
+            self.die(why(cause))
+        tenure.end(cause)
+
+    def die(self, reason: str) -> NoReturn:
+        """End the process here and now."""
+        log.critical("runner %s %s: it lets go of its jobs and ends", self._settings.name, reason)
+        for stream in (sys.stderr, sys.stdout):
+            stream.flush()
+        os._exit(FENCED)
+
+    async def _beat(self, tenure: Tenure) -> None:
+        """Heartbeats, and LISTEN on the same connection."""
+        line: Line | None = None
+        interval = self._settings.heartbeat
+        try:
+            while tenure.cause is None:
+                try:
+                    line = await self._connected(line, tenure)
+                    sent = time.monotonic()
+                    async with asyncio.timeout(interval):
+                        beat = await tenure.incarnation.over(line).heartbeat()
+                except (PacelineError, TimeoutError) as error:
+                    tenure.listening = False
+                    if line is not None:
+                        line.close()
+                        log.warning("no heartbeat: %s", str(error) or "the database does not answer")
+                    line = None
+                    await asyncio.sleep(min(1.0, interval / 5))
+                    continue
+                self._heard(tenure, beat, sent)
+                await line.until_closed(sent + interval - time.monotonic())
+        finally:
+            if line is not None:
+                line.close()
+
+    async def _connected(self, line: Line | None, tenure: Tenure) -> Line:
+        if line is not None and not line.closed:
+            return line
+        line = await Line.open(
+            self._settings.listen_url or self._settings.database_url, timeout=self._settings.heartbeat
+        )
+        tenure.listening = await line.listen(tenure.incarnation.channel, tenure.wake)
+        tenure.wake()  # what came in between was not heard
+        return line
+
+    def _heard(self, tenure: Tenure, beat: Beat, sent: float) -> None:
+        if beat.verdict == "fenced":
+            self._lost(tenure, beat.cause or "LeaseExpired")
+            return
+        deadline = sent + self._settings.lease - MARGIN
+        tenure.renew(deadline)
+        tenure.leave = beat.leave
+        self._renewed(deadline)
+        self.last_beat = time.time()
+        self._beaten(beat)
+
+
+def why(cause: str) -> str:
+    """The end of a registration, for people."""
+    if cause == "LeaseExpired":
+        return "was not heard of for too long, somebody else may have its jobs"
+    return f"was ended ({FOR_GOOD.get(cause, cause)})"

@@ -1,0 +1,79 @@
+"""One connection that stays, for heartbeats and wake-ups: a pool's connections forget that they listen."""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import asyncpg
+
+from paceline.database import Address, in_our_words
+
+if TYPE_CHECKING:
+    from paceline.database import Record
+
+PROBE_SECONDS: Final = 2.0
+
+
+class Line:
+    """A connection of one's own. It answers one statement at a time; a second one waits for its turn."""
+
+    def __init__(self, connection: "asyncpg.Connection[asyncpg.Record]", address: Address) -> None:
+        """Use a connection that is open; `open` makes one."""
+        self._connection = connection
+        self._turn = asyncio.Lock()
+        self._closed = asyncio.Event()
+        connection.add_termination_listener(lambda _: self._closed.set())
+        self.address = address
+
+    @classmethod
+    async def open(cls, url: str, *, timeout: float = 10) -> Self:  # noqa: ASYNC109 -- for the server's answer, not for us
+        """Connect, or fail after `timeout` seconds."""
+        address = Address.parse(url)
+        with in_our_words(address):
+            return cls(await asyncpg.connect(address.url, timeout=timeout, statement_cache_size=0), address)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended, by us or by the server."""
+        return self._connection.is_closed()
+
+    def close(self) -> None:
+        """End it at once, whatever it waits for."""
+        self._connection.terminate()
+
+    async def until_closed(self, seconds: float) -> None:
+        """Wait for its end, so long at most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._closed.wait()
+
+    async def rows(self, sql: str, *args: object) -> "list[Record]":
+        """What a statement returns."""
+        async with self._turn:
+            with in_our_words(self.address):
+                return await self._connection.fetch(sql, *args)
+
+    async def value(self, sql: str, *args: object) -> Any:
+        """The first column of the first row."""
+        async with self._turn:
+            with in_our_words(self.address):
+                return await self._connection.fetchval(sql, *args)
+
+    async def listen(self, channel: str, heard: Callable[[], None]) -> bool:
+        """Call `heard` at each NOTIFY; whether they come through. Behind PgBouncer neither they nor an error would."""
+        if self.address.pgbouncer:
+            return False
+        probe, came = f"paceline_probe_{secrets.token_hex(8)}", asyncio.Event()
+        async with self._turn:
+            with in_our_words(self.address):
+                await self._connection.add_listener(channel, lambda *_: heard())
+                await self._connection.add_listener(probe, lambda *_: came.set())
+        await self.value("SELECT pg_notify($1, '')", probe)
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                await came.wait()
+        except TimeoutError:
+            return False
+        return True

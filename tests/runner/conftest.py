@@ -1,0 +1,62 @@
+"""A queue of each test's own, and runners: the real command in a process, with a lease short enough to lose."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from paceline.database import Database
+from paceline.queue import Queue
+from paceline.testing import PostgresServer
+from runner.process import RunnerProcess, StartRunner
+from support.pg import migrated_template, one_server
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
+    """One server is enough here: tests/postgres proves the promises on each version."""
+    return one_server(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def template(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of a database with our schema."""
+    return migrated_template(tmp_path_factory, postgres, "template-runner")
+
+
+@pytest.fixture
+async def migrated(postgres: PostgresServer, template: str) -> AsyncIterator[str]:
+    """The URL of a fresh database with our schema."""
+    async with postgres.database(template) as url:
+        yield url
+
+
+@pytest.fixture
+async def queue(migrated: str) -> AsyncIterator[Queue]:
+    """The pool `builds` in it."""
+    async with await Database.open(migrated) as database:
+        yield Queue(database, "builds")
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """Where handlers leave their marks."""
+    return tmp_path
+
+
+@pytest.fixture
+async def start(migrated: str, scratch: Path) -> AsyncIterator[StartRunner]:
+    """Start runners; none of them outlives the test."""
+    async with AsyncExitStack() as stack:
+
+        async def make(
+            name: str = "r1", *words: str, url: str = migrated, wait: bool = True, **variables: str
+        ) -> RunnerProcess:
+            runner = await RunnerProcess.start(url, scratch, name, *words, **variables)
+            stack.push_async_callback(runner.end)
+            if wait:
+                await runner.said("registered as")
+            return runner
+
+        yield make

@@ -1,0 +1,163 @@
+"""A runner in a process of its own, as a user starts it, and what can be seen of it from outside."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Protocol, Self
+
+import aiohttp
+import psutil
+
+from paceline.job import JobId
+from paceline.queue import Queue
+from paceline.reading import Reader
+from paceline.seen import Attempt, JobDetail
+from paceline.testing.scratch import free_ports
+
+APPS = Path(__file__).parent / "apps"
+SHORT = {"PACELINE_HEARTBEAT_INTERVAL_SECS": "0.5", "PACELINE_STALE_THRESHOLD_SECS": "6.5"}
+"""The shortest lease that the heartbeat allows: it gives up its jobs after 3.5 s of silence."""
+PATIENCE = 30
+
+
+class RunnerProcess:
+    """`paceline run` with its log, its port and its end."""
+
+    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
+        self.process = process
+        self.port = port
+        self.lines: list[str] = []
+        self._news = asyncio.Condition()
+        self._reader = asyncio.create_task(self._read())
+
+    @classmethod
+    async def start(cls, url: str, scratch: Path, name: str, *words: str, **variables: str) -> Self:
+        port = free_ports(1)[0]
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_")}
+        environment = {
+            **kept, **SHORT, "PACELINE_DATABASE_URL": url, "PACELINE_POOL": "builds", "PACELINE_APP": "shop:jobs",
+            "PACELINE_NODE_ID": name, "PACELINE_LISTEN": f"127.0.0.1:{port}", "SCRATCH": str(scratch), **variables,
+        }  # fmt: skip
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "paceline_cli", "run", *words,
+            env=environment, cwd=APPS, stderr=asyncio.subprocess.PIPE, limit=2**24,
+        )  # fmt: skip
+        return cls(process, port)
+
+    async def _read(self) -> None:
+        assert self.process.stderr is not None
+        async for line in self.process.stderr:
+            async with self._news:
+                self.lines.append(line.decode(errors="replace").rstrip())
+                self._news.notify_all()
+        async with self._news:
+            self._news.notify_all()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def log(self) -> str:
+        return "\n".join(self.lines)
+
+    async def said(self, text: str, times: int = 1) -> dict[str, object]:
+        """Wait for the line with that text."""
+        try:
+            async with asyncio.timeout(PATIENCE), self._news:
+                while len(found := [line for line in self.lines if text in line]) < times:
+                    assert not self._reader.done(), f"it ended without saying {text!r}:\n{self.log}"
+                    await self._news.wait()
+        except TimeoutError:
+            raise AssertionError(f"it never said {text!r}:\n{self.log}") from None
+        parsed: dict[str, object] = json.loads(found[-1])
+        return parsed
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    async def ended(self, seconds: float = PATIENCE) -> int:
+        """Its exit code, once it has ended and its log is read."""
+        try:
+            async with asyncio.timeout(seconds):
+                code = await self.process.wait()
+                await asyncio.wait([self._reader])
+        except TimeoutError:
+            raise AssertionError(f"it does not end:\n{self.log}") from None
+        return code
+
+    async def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+        await self.process.wait()
+        self._reader.cancel()
+        await asyncio.gather(self._reader, return_exceptions=True)
+
+    async def get(self, path: str, method: str = "GET") -> tuple[int, str]:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE)) as session,
+            session.request(method, f"http://127.0.0.1:{self.port}{path}") as answer,
+        ):
+            return answer.status, await answer.text()
+
+    @property
+    def children(self) -> list[psutil.Process]:
+        return psutil.Process(self.pid).children(recursive=True)
+
+
+class StartRunner(Protocol):
+    """Starts a runner of the pool `builds`."""
+
+    async def __call__(
+        self, name: str = "r1", *words: str, url: str = ..., wait: bool = True, **variables: str
+    ) -> RunnerProcess:
+        """Words and variables are those of `paceline run`; it has registered when this returns, unless `wait=False`."""
+
+
+async def seen(queue: Queue, job: JobId) -> JobDetail:
+    """Where a job stands."""
+    found = await Reader(queue.database).job_detail(job)
+    assert found is not None
+    return found
+
+
+async def eventually(true: Callable[[], Awaitable[object]], what: str, seconds: float = PATIENCE) -> None:
+    """Wait for something that only asking again can tell."""
+    end = time.monotonic() + seconds
+    while not await true():
+        assert time.monotonic() < end, f"it never came to this: {what}"
+        await asyncio.sleep(0.02)
+
+
+async def until(queue: Queue, job: JobId, *states: str, seconds: float = PATIENCE) -> JobDetail:
+    """Wait until a job is in one of the states."""
+    found: list[JobDetail] = []
+
+    async def is_there() -> bool:
+        found.append(await seen(queue, job))
+        return found[-1].state in states
+
+    await eventually(is_there, f"job {job} is {' or '.join(states)}", seconds)
+    return found[-1]
+
+
+async def attempts(queue: Queue, job: JobId) -> list[Attempt]:
+    """The attempts on record, newest first."""
+    return await Reader(queue.database).job_attempts(job)
+
+
+async def there(path: Path) -> str:
+    """Wait until a handler has made a file, and read it."""
+
+    async def is_there() -> bool:
+        return path.exists() and bool(path.read_text())  # noqa: ASYNC240 -- tiny, and nobody else waits
+
+    await eventually(is_there, f"{path.name} is written")
+    return path.read_text()  # noqa: ASYNC240 -- see above
