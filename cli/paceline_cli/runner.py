@@ -149,6 +149,7 @@ def run(
     """
     from paceline.errors import InvalidInputError, PacelineError
 
+    _begin()
     try:
         if not database_url:
             raise InvalidInputError(NO_URL)
@@ -162,6 +163,17 @@ def run(
     except PacelineError as error:
         typer.secho(f"error: {' '.join(str(error).split())}", err=True, fg=typer.colors.RED)
         raise typer.Exit(1) from None
+
+
+def _begin() -> None:
+    """Whoever tells us to leave before we have begun is obeyed at once, also by process 1 of a container."""
+    import os
+    import signal
+
+    from paceline_runner.init import be_init
+
+    be_init()
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 
 
 def project_defaults() -> dict[str, object]:
@@ -210,9 +222,11 @@ def _serve(jobs: "Jobs", settings: "Settings", app: str, log_format: Any, log_le
     import asyncio
 
     from paceline_runner.logs import set_up
+    from paceline_runner.overheard import overhear
     from paceline_runner.runner import Runner, leave_at_once
 
     set_up(log_format, log_level)
+    overhear()
 
     async def live() -> int:
         return await Runner(settings, jobs, app).run()

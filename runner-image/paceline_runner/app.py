@@ -22,10 +22,7 @@ def load(app: str) -> Jobs:
     except BaseException as error:  # whatever a module does while it is imported, sys.exit() too
         if isinstance(error, ModuleNotFoundError) and error.name and module_name.startswith(error.name):
             raise InvalidInputError(f'app "{app}": there is no module "{error.name}" (looked in {here} too)') from None
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        raise InvalidInputError(
-            f'app "{app}" cannot be imported: {type(error).__name__}: {error} ({last.filename}, line {last.lineno})'
-        ) from error
+        raise InvalidInputError(f'app "{app}" cannot be imported: {type(error).__name__}: {_told(error)}') from error
     found = getattr(module, name, None)
     if not isinstance(found, Jobs):
         what = "has nothing of that name" if found is None else f"has a {type(found).__name__} of that name, no Jobs"
@@ -34,3 +31,11 @@ def load(app: str) -> Jobs:
         raise InvalidInputError(f'app "{app}" has no handlers: register one with @{name}.handler("kind")')
     found.check()
     return found
+
+
+def _told(error: BaseException) -> str:
+    """What is wrong, and where."""
+    if isinstance(error, SyntaxError):
+        return f"{error.msg} ({error.filename}, line {error.lineno})"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error} ({last.filename}, line {last.lineno})"

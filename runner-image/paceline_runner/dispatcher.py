@@ -181,8 +181,9 @@ class Dispatcher:
         if step.verdict == "draining" and self._claiming:
             self.drain(None)
             self._on_drain()
-        if self._settings.max_jobs and self._taken >= self._settings.max_jobs:
+        if self._settings.max_jobs and self._taken >= self._settings.max_jobs and self._claiming:
             self.drain(None)
+            self._on_drain()
         for cancelled in step.cancelled | self._tenure.take_cancelled():
             if running := self._bench.attempts.get(JobId(cancelled)):
                 self._bench.stop(running, Stop.CANCEL)

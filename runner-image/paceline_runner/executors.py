@@ -1,6 +1,7 @@
 """Who does the work of an attempt: a function in the loop or in a thread, or something outside of Python."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -22,13 +23,17 @@ class PythonExecutor:
     def __init__(self, scope: "Scope", slots: int) -> None:
         """As many threads as slots: an attempt never waits for one."""
         self._scope = scope
+        self._pid = os.getpid()
         self._threads = ThreadPoolExecutor(max_workers=slots, thread_name_prefix="paceline-job")
 
     async def run(self, attempt: Attempt) -> Ended:
         """Call the handler."""
         handler, job = attempt.handler, attempt.job
         try:
-            result = await invoke(self._scope, handler, job, attempt, in_thread=self._in_thread)
+            try:
+                result = await invoke(self._scope, handler, job, attempt, in_thread=self._in_thread)
+            finally:
+                self._end_copies()
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if attempt.should_stop or (task is not None and task.cancelling()):
@@ -45,13 +50,24 @@ class PythonExecutor:
 
     async def _in_thread(self, call: Callable[[], object]) -> object:
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._threads, copy_context().run, call)
+        future = loop.run_in_executor(self._threads, copy_context().run, self._in_here, call)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
             # nobody can end a thread: it is told by should_stop, and its end is awaited; what it returns still counts
             await asyncio.wait({future})
             return future.result()
+
+    def _in_here(self, call: Callable[[], object]) -> object:
+        try:
+            return call()
+        finally:
+            self._end_copies()
+
+    def _end_copies(self) -> None:
+        """A handler that forks comes back twice; the copy must not go on as a second runner on the same sockets."""
+        if os.getpid() != self._pid:
+            os._exit(0)
 
     def close(self) -> None:
         """Let go of threads that are idle."""

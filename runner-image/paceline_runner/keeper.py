@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from paceline.claims import Beat
@@ -31,6 +32,15 @@ FOR_GOOD: Final = {
 log = logging.getLogger("paceline.runner")
 
 
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """The main loop does not turn, and somebody cannot wait for it any longer."""
+
+    reason: str
+    leaving: bool
+    """The runner was told to leave: its jobs go back without a charge."""
+
+
 class Keeper(threading.Thread):
     """Runs coroutines beside the main loop: the heartbeat, and the port for probes."""
 
@@ -42,11 +52,13 @@ class Keeper(threading.Thread):
         kill: Callable[[], None],
         renewed: Callable[[float], None],
         beaten: Callable[[Beat], None],
+        stuck: Callable[[], Stuck | None],
     ) -> None:
         """`kill` ends the children, `renewed` lets them live longer; all may be called from this thread."""
         super().__init__(name="paceline-keeper", daemon=True)
         self._settings = settings
         self._holding, self._kill, self._renewed, self._beaten = holding, kill, renewed, beaten
+        self._stuck = stuck
         self._loop = asyncio.new_event_loop()
         self._kept: asyncio.Future[None] | None = None
         self.last_beat: float | None = None
@@ -71,6 +83,8 @@ class Keeper(threading.Thread):
             left = tenure.deadline - time.monotonic()
             if left <= 0:
                 self._lost(tenure, "LeaseExpired")
+            if stuck := self._stuck():
+                await self._abandon(tenure, stuck)
             await asyncio.sleep(max(0.0, min(left, LOOK)))
         beating.cancel()
 
@@ -83,12 +97,24 @@ class Keeper(threading.Thread):
             self.die(why(cause))
         tenure.end(cause)
 
-    def die(self, reason: str) -> NoReturn:
+    def die(self, reason: str, code: int = FENCED) -> NoReturn:
         """End the process here and now."""
         log.critical("runner %s %s: it lets go of its jobs and ends", self._settings.name, reason)
         for stream in (sys.stderr, sys.stdout):
             stream.flush()
-        os._exit(FENCED)
+        os._exit(code)
+
+    async def _abandon(self, tenure: Tenure, stuck: Stuck) -> NoReturn:
+        """A handler holds the main loop, and nothing can be told to it any more: all jobs go to others."""
+        self._kill()
+        try:
+            async with asyncio.timeout(self._settings.heartbeat):
+                line = await Line.open(self._settings.listen_url or self._settings.database_url)
+                incarnation = tenure.incarnation.over(line)
+                await (incarnation.deregister() if stuck.leaving else incarnation.fence("HandlerStuck"))
+        except (PacelineError, TimeoutError) as error:
+            log.warning("could not give the jobs back: %s", error)
+        self.die(stuck.reason, 0 if stuck.leaving else FENCED)
 
     async def _beat(self, tenure: Tenure) -> None:
         """Heartbeats, and LISTEN on the same connection."""

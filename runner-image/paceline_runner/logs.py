@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
     from paceline.job import Claimed
-    from paceline_runner.attempt import Tail
 
 FIELDS: Final = ("job", "kind", "fence", "attempt", "pool", "runner", "incarnation")
 LogFormat = Literal["auto", "json", "pretty"]
@@ -55,27 +54,14 @@ def set_up(form: LogFormat, level: str = "INFO") -> None:
 
 
 class AttemptLogger(logging.LoggerAdapter[logging.Logger]):
-    """Adds which job it is, and keeps each line with the attempt."""
+    """Adds which job it is."""
 
-    def __init__(self, job: "Claimed", output: "Tail") -> None:
+    def __init__(self, job: "Claimed") -> None:
         """For one attempt."""
         about = {"job": job.id, "kind": job.kind, "fence": job.fence, "attempt": job.tries + 1}
         super().__init__(logging.getLogger(f"paceline.jobs.{job.kind}"), about)
-        self._output = output
 
     def process(self, msg: object, kwargs: "MutableMapping[str, Any]") -> "tuple[object, MutableMapping[str, Any]]":
         """Our fields, and the caller's own."""
         kwargs["extra"] = {**(self.extra or {}), **(kwargs.get("extra") or {})}
         return msg, kwargs
-
-    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
-        """Keep the line, then log it."""
-        if self.isEnabledFor(level):
-            text = str(msg) % args if args else str(msg)
-            self._output.write(f"{datetime.now(UTC):%H:%M:%S} {logging.getLevelName(level).lower()} {text}\n")
-        super().log(level, msg, *args, **kwargs)
-
-
-def attempt_logger(job: "Claimed", output: "Tail") -> AttemptLogger:
-    """The logger of one attempt."""
-    return AttemptLogger(job, output)

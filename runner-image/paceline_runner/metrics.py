@@ -5,7 +5,6 @@ that a runner spent on a job that does nothing.
 """
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
@@ -49,8 +48,7 @@ class OfKind:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self.claimed = self.done = self.back = 0
-        self.failed: Counter[str] = Counter()
+        self.claimed = self.done = self.failed = self.back = 0
         self.wait, self.run = Spread(SECONDS), Spread(SECONDS)
 
 
@@ -59,7 +57,7 @@ class Metrics:
 
     def __init__(self, pool: str) -> None:
         """Begin with nothing."""
-        self._pool = pool
+        self.pool = pool
         self._kinds: dict[str, OfKind] = {}
         self._refused = self._lost = 0
         self._claim = Spread(CLAIM_SECONDS)
@@ -86,10 +84,10 @@ class Metrics:
         found.done += 1
         found.run.add(seconds)
 
-    def failed(self, kind: str, cause: str, seconds: float) -> None:
-        """An attempt failed."""
+    def failed(self, kind: str, seconds: float) -> None:
+        """An attempt failed; its cause is kept with it, in the database."""
         found = self._of(kind)
-        found.failed[cause] += 1
+        found.failed += 1
         found.run.add(seconds)
 
     def handed_back(self, kind: str) -> None:
@@ -108,10 +106,10 @@ class Metrics:
         """For prometheus_client."""
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-        kinds, pool = ("pool", "kind"), [self._pool]
+        kinds, pool = ("pool", "kind"), [self.pool]
         claimed = CounterMetricFamily(f"{PREFIX}jobs_claimed", "Jobs claimed.", labels=kinds)
         done = CounterMetricFamily(f"{PREFIX}jobs_done", "Attempts that ended well.", labels=kinds)
-        failed = CounterMetricFamily(f"{PREFIX}jobs_failed", "Attempts that failed.", labels=(*kinds, "cause"))
+        failed = CounterMetricFamily(f"{PREFIX}jobs_failed", "Attempts that failed.", labels=kinds)
         back = CounterMetricFamily(f"{PREFIX}jobs_handed_back", "Jobs given back unfinished.", labels=kinds)
         wait = HistogramMetricFamily(f"{PREFIX}job_wait_seconds", "From ready to the claim.", labels=kinds)
         run = HistogramMetricFamily(f"{PREFIX}job_run_seconds", "An attempt.", labels=kinds)
@@ -120,8 +118,7 @@ class Metrics:
             claimed.add_metric(labels, kind.claimed)
             done.add_metric(labels, kind.done)
             back.add_metric(labels, kind.back)
-            for cause, number in kind.failed.items():
-                failed.add_metric([*labels, cause], number)
+            failed.add_metric(labels, kind.failed)
             kind.wait.show(wait, labels)
             kind.run.show(run, labels)
         claim = HistogramMetricFamily(f"{PREFIX}claim_seconds", "A round trip that acks and claims.", labels=["pool"])

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from types import FrameType
 from typing import Final, NoReturn
 
 from paceline.claims import Beat, Incarnation, Registration
@@ -23,7 +24,7 @@ from paceline.scope import Scope
 from paceline_runner.children.outside import OutsideExecutors
 from paceline_runner.dispatcher import Dispatcher, End
 from paceline_runner.executors import Executors, PythonExecutor
-from paceline_runner.keeper import FENCED, FOR_GOOD, Keeper, why
+from paceline_runner.keeper import FENCED, FOR_GOOD, Keeper, Stuck, why
 from paceline_runner.metrics import Metrics
 from paceline_runner.reports import Reports
 from paceline_runner.settings import MARGIN, Settings
@@ -33,6 +34,9 @@ from paceline_runner.workbench import Workbench
 
 HOUSE_PAUSE: Final = 1.0
 AWAY_PAUSE: Final = 1.0
+PULSE: Final = 0.5
+NO_PULSE: Final = 3.0
+"""Seconds without a pulse after which a handler is taken to hold the loop."""
 log = logging.getLogger("paceline.runner")
 
 
@@ -48,6 +52,9 @@ class Runner:
         self._tenure: Tenure | None = None
         self._drain_by: float | None = None
         """Whoever told us to leave, told when: monotonic; None while nobody did."""
+        self._told_by: float | None = None
+        """The same, as a signal said it; known also while the loop does not turn."""
+        self._pulse = time.monotonic()
         self._leaving = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self.status = Status(settings.name, self._holding)
@@ -58,6 +65,7 @@ class Runner:
             kill=self._outside.kill_all,
             renewed=self._outside.renew,
             beaten=lambda beat: self._soon(self._beaten, beat),
+            stuck=self._stuck,
         )
 
     def _holding(self) -> int:
@@ -72,7 +80,9 @@ class Runner:
         self._keeper.do(self._serve())
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._signalled)
+            self._note(number)
         signal.signal(signal.SIGCONT, self._continued)
+        pulse = asyncio.create_task(self._beat_pulse())
         try:
             async with Scope(self._jobs) as scope, AsyncExitStack() as stack:
                 python = PythonExecutor(scope, self._settings.slots)
@@ -82,8 +92,42 @@ class Runner:
                 while (code := await self._serve_once(executors)) is None:
                     pass
         finally:
+            pulse.cancel()
             self.status.say_idle()
         return code
+
+    async def _beat_pulse(self) -> None:
+        """Show the keeper that the loop turns."""
+        while True:
+            self._pulse = time.monotonic()
+            await asyncio.sleep(PULSE)
+
+    def _note(self, number: signal.Signals) -> None:
+        """Hear of a signal also while a handler holds the loop: then Python calls this, and the loop does nothing."""
+        loops = signal.getsignal(number)
+
+        def noted(signum: int, frame: FrameType | None) -> None:
+            if self._told_by is None:
+                self._told_by = time.monotonic() + self._settings.drain_timeout
+            if callable(loops):
+                loops(signum, frame)
+
+        signal.signal(number, noted)
+
+    def _stuck(self) -> Stuck | None:
+        """Whether a handler holds the loop although its time is over, or ours; asked by the keeper."""
+        now = time.monotonic()
+        if now - self._pulse < NO_PULSE:
+            return None
+        late = now - self._settings.grace
+        if self._told_by is not None and self._told_by < late:
+            return Stuck("was told to leave, and a handler does not yield", leaving=True)
+        for running in list(self._bench.attempts.values()) if self._bench else ():
+            if running.deadline is not None and running.deadline < late:
+                return Stuck(
+                    f"has a handler that does not yield, and job {running.job.id} has timed out", leaving=False
+                )
+        return None
 
     async def _serve(self) -> None:
         from paceline_runner.server import Server  # half a second: the first claim need not wait for it
@@ -194,7 +238,7 @@ class Runner:
 
     async def _keep_house(self, database: Database, dispatcher: Dispatcher) -> None:
         """Due jobs, leases, keys and cron, also while nobody claims: about once a second for all runners of a pool."""
-        queue = Queue(database, self._settings.pool)
+        queue = Queue(database, self._metrics.pool)
         while True:
             await asyncio.sleep(HOUSE_PAUSE * dispatcher.runners * random.uniform(0.5, 1.5))  # noqa: S311 -- not all at once
             try:
@@ -230,7 +274,8 @@ class Runner:
                     told = str(error)
                 await self._or_leaving(AWAY_PAUSE)
                 continue
-            log.info("registered as %s in pool %s", self._settings.name, self._settings.pool,
+            self._metrics.pool = incarnation.pool_name
+            log.info("registered as %s in pool %s", self._settings.name, incarnation.pool_name,
                      extra={"incarnation": incarnation.id})  # fmt: skip
             return Tenure(incarnation, sent + self._settings.lease - MARGIN, lambda: self._soon(self._poke))
         return None

@@ -13,7 +13,8 @@ from paceline.claims import PROGRESS_LIMIT
 from paceline.errors import InvalidInputError
 from paceline.job import encode
 from paceline_runner.attempt import Ended, Executor, Tail
-from paceline_runner.logs import attempt_logger
+from paceline_runner.logs import AttemptLogger
+from paceline_runner.overheard import CURRENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +69,7 @@ class Running:
     async def work(self, executor: Executor, ended: "Callable[[Running, Ended | None], None]") -> None:
         """Run it to its end, and tell; None where it was stopped before."""
         result: Ended | None = None
+        CURRENT.set(self)
         try:
             result = await executor.run(self)
         except asyncio.CancelledError:
@@ -111,7 +113,7 @@ class Running:
     def log(self) -> Any:
         """Lines that are kept with the attempt."""
         if self._log is None:
-            self._log = attempt_logger(self.job, self.output)
+            self._log = AttemptLogger(self.job)
         return self._log
 
     def progress(self, value: JsonValue) -> None:

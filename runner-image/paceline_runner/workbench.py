@@ -136,7 +136,7 @@ class Workbench:
             broken = result if result is not None and running.stop is None else _stopped(running, seconds)
             told = Failed(job, broken.error, broken.retry_in, running.written)
             self.owed.failed.setdefault(broken.cause, []).append(told)
-            self._metrics.failed(job.kind, broken.cause, seconds)
+            self._metrics.failed(job.kind, seconds)
             log.info("job %s failed: %s", job.id, broken.error.partition("\n")[0],
                      extra={"kind": job.kind, "fence": job.fence, "attempt": job.tries + 1})  # fmt: skip
 

@@ -106,6 +106,8 @@ class Incarnation:
         self.runner: int = row["runner"]
         self.group: int = row["grp"]
         self.pool: int = row["pool"]
+        self.pool_name: str = row["pool_name"]
+        """A group's pool need not have been named."""
         self.channel = f"paceline_{self.pool}"
         """Where a NOTIFY wakes those who listen."""
         self.draining: bool = row["state"] == b"d"
@@ -215,6 +217,10 @@ class Incarnation:
     async def drain(self) -> int:
         """Claim nothing any more; returns how many jobs are still held."""
         return int(await self._database.value("SELECT paceline.drain($1)", self.id))
+
+    async def fence(self, cause: str) -> int:
+        """End it as lost: what it holds is claimable with one loss charged, and its number is returned."""
+        return int(await self._database.value("SELECT paceline.fence_incarnation($1, $2)", self.id, cause))
 
     async def deregister(self) -> int:
         """Leave; what is still held goes back without a charge, and its number is returned."""

@@ -347,3 +347,14 @@ async def test_a_runner_can_ask_what_it_holds(backend: Backend) -> None:
     await runner.step(0, [Finished(done)])
     assert await runner.held() == {job.id: job.fence for job in jobs}
     assert (await runner.heartbeat()).held == 2
+
+
+async def test_a_runner_that_fences_itself_loses_what_it_holds(backend: Backend) -> None:
+    made = await backend.queue.enqueue("mail")
+    runner = await backend.register("r1")
+    await runner.step(1)
+    assert await runner.fence("Stuck") == 1
+    assert ((await runner.heartbeat()).verdict, (await runner.heartbeat()).cause) == ("fenced", "Stuck")
+    assert await backend.state_of(made.id) == "ready"
+    (job,) = (await (await backend.register("r2")).step(1)).jobs
+    assert (job.losses, job.tries) == (1, 0)

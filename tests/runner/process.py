@@ -46,7 +46,7 @@ class RunnerProcess:
         }  # fmt: skip
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "paceline_cli", "run", *words,
-            env=environment, cwd=APPS, stderr=asyncio.subprocess.PIPE, limit=2**24,
+            env=environment, cwd=APPS, stderr=asyncio.subprocess.PIPE, limit=2**24, start_new_session=True,
         )  # fmt: skip
         return cls(process, port)
 
@@ -93,9 +93,8 @@ class RunnerProcess:
         return code
 
     async def end(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(signal.SIGCONT)
-            self.process.kill()
+        with contextlib.suppress(ProcessLookupError):  # the group: a copy that a handler forked goes too
+            os.killpg(self.pid, signal.SIGKILL)
         await self.process.wait()
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)

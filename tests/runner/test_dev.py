@@ -89,7 +89,8 @@ class Dev:
     @classmethod
     async def start(cls, folder: Path, *words: str, url: str = "", terminal: bool = False, **variables: str) -> Self:
         kept = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_")}
-        kept.pop("DATABASE_URL", None)
+        for name in ("DATABASE_URL", "COLUMNS", "LINES"):  # the terminal's own size counts
+            kept.pop(name, None)
         env = {**kept, "TERM": "xterm", "NO_COLOR": "1", **({"PACELINE_DATABASE_URL": url} if url else {}), **variables}
         command = [sys.executable, "-m", "paceline_cli", "dev", *words]
         if not terminal:

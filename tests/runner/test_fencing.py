@@ -2,13 +2,14 @@
 
 import asyncio
 import signal
+from datetime import timedelta
 from pathlib import Path
 
 import psutil
 
 from paceline.job import NewJob
 from paceline.queue import Queue
-from runner.process import StartRunner, attempts, eventually, there, until
+from runner.process import StartRunner, attempts, eventually, seen, there, until
 from support.proxy import proxy
 
 FENCED = 70
@@ -74,6 +75,31 @@ async def test_a_handler_that_never_yields_does_not_keep_a_lost_runner_alive(
         await there(scratch / "begun")
         between.swallow()
         assert await runner.ended(15) == FENCED
+
+
+async def test_a_handler_that_never_yields_and_has_timed_out_costs_the_runner(
+    queue: Queue, start: StartRunner, scratch: Path
+) -> None:
+    made = await queue.enqueue(NewJob(kind="block", payload=60.0, timeout=timedelta(seconds=0.5), max_losses=0))
+    runner = await start("r1", PACELINE_GRACE_SECS="0.5")
+    await there(scratch / "begun")
+    assert await runner.ended(15) == FENCED
+    assert f"does not yield, and job {made.id} has timed out" in runner.log
+    dead = await until(queue, made.id, "dead")
+    assert dead.cause == "Poison"
+    assert "HandlerStuck" in (dead.error or "")
+
+
+async def test_a_handler_that_never_yields_does_not_keep_a_runner_that_was_told_to_leave(
+    queue: Queue, start: StartRunner, scratch: Path
+) -> None:
+    made = await queue.enqueue("block", 60.0)
+    runner = await start("r1", PACELINE_GRACE_SECS="0.5", PACELINE_DRAIN_TIMEOUT_SECS="0.5")
+    await there(scratch / "begun")
+    runner.send(signal.SIGTERM)
+    assert await runner.ended(15) == 0
+    back = await seen(queue, made.id)
+    assert (back.state, back.tries, back.losses) == ("ready", 0, 0)
 
 
 async def test_the_newest_registration_of_a_name_wins_and_the_old_one_says_why_it_ends(

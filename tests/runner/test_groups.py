@@ -17,7 +17,8 @@ async def test_only_the_leader_works_and_a_standby_takes_over_within_a_second(
     queue: Queue, start: StartRunner, scratch: Path
 ) -> None:
     await queue.database.value(GROUP)
-    first = await start("r1", "--group", "ci/builds")
+    first = await start("r1", "--group", "ci/builds", PACELINE_POOL="whatever")
+    await first.said("registered as r1 in pool builds")
     await start("r2", "--group", "ci/builds")
     held = await queue.enqueue("wait", "go")
     assert (await until(queue, held.id, "running")).runner == "r1"

@@ -26,6 +26,26 @@ async def test_a_job_is_run_and_its_result_and_output_are_kept(queue: Queue, sta
     assert (line["job"], line["fence"], line["attempt"], line["kind"]) == (made.id, done.fence, 1, "mail")
 
 
+async def test_what_a_handler_prints_and_logs_is_kept_with_its_attempt(queue: Queue, start: StartRunner) -> None:
+    for kind in ("loud", "loud-sync"):
+        made = await queue.enqueue(kind, "hello")
+        if kind == "loud":
+            await start("r1")
+        await until(queue, made.id, "done")
+        (attempt,) = await attempts(queue, made.id)
+        said = [line.split(" ", 1)[-1] for line in (attempt.output or "").splitlines()]
+        assert said == ["hello", "hello", "warning hello"], kind
+
+
+async def test_a_handler_that_forks_comes_back_once(queue: Queue, start: StartRunner) -> None:
+    made = await queue.enqueue_many([NewJob(kind="fork"), NewJob(kind="fork-sync")])
+    runner = await start("r1")
+    for each in made:
+        assert (await until(queue, each.id, "done")).result == "parent"
+    runner.send(signal.SIGTERM)
+    assert await runner.ended() == 0
+
+
 async def test_it_leaves_when_told_and_nobody_takes_it_for_lost(queue: Queue, start: StartRunner) -> None:
     runner = await start("r1")
     (node,) = await Reader(queue.database).list_runners("builds")
@@ -176,6 +196,7 @@ async def test_progress_is_seen_while_it_runs(queue: Queue, start: StartRunner, 
 async def test_it_leaves_after_as_many_jobs_as_it_was_told(queue: Queue, start: StartRunner) -> None:
     made = await queue.enqueue_many([NewJob(kind="mail", payload={"to": "ann"})] * 3)
     runner = await start("r1", PACELINE_MAX_JOBS="2")
+    await runner.said("draining")
     assert await runner.ended() == 0
     states = [(await seen(queue, each.id)).state for each in made]
     assert sorted(states) == ["done", "done", "ready"]
@@ -193,7 +214,7 @@ async def test_metrics_tell_what_it_did_by_pool_and_kind(queue: Queue, start: St
     for line in (
         'paceline_runner_jobs_claimed_total{kind="mail",pool="builds"} 1.0',
         'paceline_runner_jobs_done_total{kind="mail",pool="builds"} 1.0',
-        'paceline_runner_jobs_failed_total{cause="Failed",kind="never",pool="builds"} 1.0',
+        'paceline_runner_jobs_failed_total{kind="never",pool="builds"} 1.0',
         'paceline_runner_job_wait_seconds_count{kind="mail",pool="builds"} 1.0',
         'paceline_runner_job_run_seconds_count{kind="mail",pool="builds"} 1.0',
         'paceline_runner_slots{pool="builds"} 4.0',

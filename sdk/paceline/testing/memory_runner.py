@@ -32,6 +32,7 @@ class MemoryRunner:
         self.runner: int = boot.runner.id
         self.group: int = memory.pools[boot.runner.pool]
         self.pool: int = memory.pools[boot.runner.pool]
+        self.pool_name: str = boot.runner.pool
         self.draining: bool = boot.state == "draining"
         self.lease_until: datetime = boot.lease_until
 
@@ -153,6 +154,13 @@ class MemoryRunner:
         if self._boot.state == "active":
             self._boot.state = "draining"
         return len(self._memory.ledger.held(self.id))
+
+    async def fence(self, cause: str) -> int:
+        """End it as lost: what it holds is claimable with one loss charged, and its number is returned."""
+        self._memory.require_open()
+        held = len(self._memory.ledger.held(self.id))
+        self._memory.end([self._boot], cause)
+        return held
 
     async def deregister(self) -> int:
         """Leave; what is still held goes back without a charge, and its number is returned."""

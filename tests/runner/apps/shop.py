@@ -1,6 +1,7 @@
 """Handlers that leave marks, wait, fail and misbehave in every way that a user's can."""
 
 import asyncio
+import logging
 import os
 import sys
 import time
@@ -172,3 +173,35 @@ def apart(payload: int, context: Context) -> dict[str, int]:
 def apart_sleep(_: object, context: Context) -> None:
     (SCRATCH / "pid").write_text(str(os.getpid()))
     time.sleep(600)
+
+
+@jobs.handler("loud")
+async def loud(text: str) -> None:
+    print(f"said {text}")  # noqa: T201 -- as users do
+    print(f"said {text}", file=sys.stderr)  # noqa: T201 -- as users do
+    logging.getLogger("shop").warning(text)
+
+
+@jobs.handler("loud-sync")
+def loud_sync(text: str) -> None:
+    print(f"said {text}")  # noqa: T201 -- as users do
+    print(f"said {text}", file=sys.stderr)  # noqa: T201 -- as users do
+    logging.getLogger("shop").warning(text)
+
+
+def _forked() -> str:
+    child = os.fork()
+    if child == 0:
+        sys.exit(3)
+    os.waitpid(child, 0)
+    return "parent"
+
+
+@jobs.handler("fork")
+async def fork(_: object) -> str:
+    return _forked()
+
+
+@jobs.handler("fork-sync")
+def fork_sync(_: object) -> str:
+    return _forked()

@@ -47,7 +47,7 @@ def test_every_metric_is_there_with_its_labels() -> None:
     job = Claimed(JobId(1), Fence(1), "k", "null", 5, 0, 0, None, None, 0.0)
     metrics.stepped(0.1, [job])
     metrics.done("k", 0.1)
-    metrics.failed("k", "Failed", 0.1)
+    metrics.failed("k", 0.1)
     found = {}
     for family in metrics.collect():
         labels = set(family.samples[0].labels) - {"le"}

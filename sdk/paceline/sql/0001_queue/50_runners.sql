@@ -56,7 +56,8 @@ CREATE FUNCTION paceline.register(
     p_name text, p_pool text, p_kinds text[], p_tags text[] DEFAULT '{}', p_slots integer DEFAULT 1,
     p_lease float8 DEFAULT 30, p_install text DEFAULT NULL, p_namespace text DEFAULT '', p_group text DEFAULT NULL,
     p_external boolean DEFAULT true, p_hostname text DEFAULT '', p_pod_uid text DEFAULT NULL, p_revision text DEFAULT NULL
-) RETURNS TABLE (incarnation bigint, runner bigint, grp integer, pool integer, state "char", lease_until timestamptz)
+) RETURNS TABLE (incarnation bigint, runner bigint, grp integer, pool integer, state "char", lease_until timestamptz,
+                 pool_name text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -109,8 +110,8 @@ BEGIN
     PERFORM paceline.end_incarnations(v_old, 'Replaced');
     PERFORM paceline.refresh_lanes(ARRAY[v_id]);
     PERFORM paceline.elect(v_group.id) WHERE v_group.leader;
-    RETURN QUERY SELECT i.id, i.runner, v_group.id, i.pool, i.state, i.lease_until
-                   FROM paceline.incarnation i WHERE i.id = v_id;
+    RETURN QUERY SELECT i.id, i.runner, v_group.id, i.pool, i.state, i.lease_until, p.name
+                   FROM paceline.incarnation i JOIN paceline.pool p ON p.id = i.pool WHERE i.id = v_id;
 END $$;
 
 -- An incarnation of the caller's own, or the error that says whose it is not. One that is forgotten is nobody's, and
