@@ -137,7 +137,7 @@ async def _idle(database: Database, line: Line, number: int, executors: "Executo
     incarnation = await Incarnation.register(database, who)
     tenure = Tenure(incarnation, time.monotonic() + settings.lease, lambda: None)
     tenure.listening = True
-    bench = Workbench(settings, jobs, executors, metrics, lambda: None)
+    bench = Workbench(settings, jobs, executors, metrics)
     dispatcher = Dispatcher(settings, tenure, bench, metrics, lambda: None)
 
     async def beat() -> None:

@@ -40,10 +40,10 @@ class Reports:
 
     async def _send(self, running: Running) -> None:
         by, running.extended = running.extended, None
-        said, running.said = running.said, []
+        said, running.said = running.said, ()
         try:
             mine = by is None or await self._incarnation.extend(running.job, by)
-            for value in said[-1:]:
+            for value in said:
                 mine = await self._incarnation.progress(running.job, value) and mine
         except PacelineError as error:
             log.warning("what job %s says of itself is not stored: %s", running.job.id, error)

@@ -8,6 +8,7 @@ import random
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -27,6 +28,7 @@ from paceline_runner.executors import Executors, PythonExecutor
 from paceline_runner.keeper import FENCED, FOR_GOOD, Keeper, Stuck, why
 from paceline_runner.metrics import Metrics
 from paceline_runner.reports import Reports
+from paceline_runner.server import Server
 from paceline_runner.settings import MARGIN, Settings
 from paceline_runner.status import Status
 from paceline_runner.tenure import Tenure
@@ -77,7 +79,7 @@ class Runner:
     async def run(self) -> int:
         """Until it has to leave; the exit code."""
         self._keeper.start()
-        self._keeper.do(self._serve())
+        self._serve()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._signalled)
             self._note(number)
@@ -129,11 +131,10 @@ class Runner:
                 )
         return None
 
-    async def _serve(self) -> None:
-        from paceline_runner.server import Server  # half a second: the first claim need not wait for it
-
+    def _serve(self) -> None:
         server = Server(self.status, self._metrics, lambda: self._soon(self.drain), lambda: self._keeper.last_beat)
-        await server.start(self._settings.host, self._settings.port)
+        if serve := server.start(self._settings.host, self._settings.port):
+            threading.Thread(target=serve, name="paceline-port", daemon=True).start()
 
     def _continued(self, *_: object) -> None:
         """We were stopped. Python calls this before anything else in the main thread: nothing of old work goes on."""
@@ -202,9 +203,9 @@ class Runner:
 
     async def _work(self, tenure: Tenure, database: Database, executors: Executors) -> End:
         self._tenure = tenure
-        bench = self._bench = Workbench(self._settings, self._jobs, executors, self._metrics, self._wake)
+        bench = self._bench = Workbench(self._settings, self._jobs, executors, self._metrics)
         dispatcher = Dispatcher(self._settings, tenure, bench, self._metrics, self._drained_from_afar)
-        self._dispatcher = dispatcher
+        self._dispatcher, bench.wake = dispatcher, dispatcher.wake
         reports = Reports(tenure.incarnation, bench)
         self._outside.renew(tenure.deadline)
         self._keeper.keep(tenure)
@@ -220,10 +221,6 @@ class Runner:
             for task in (*beside, leaving):
                 task.cancel()
             await asyncio.gather(*beside, leaving, return_exceptions=True)
-
-    def _wake(self) -> None:
-        if self._dispatcher is not None:
-            self._dispatcher.wake()
 
     async def _say_leaving(self, incarnation: Incarnation) -> None:
         """Those who watch the database see that we drain, and another leader is elected."""
@@ -251,7 +248,8 @@ class Runner:
         told = ""
         while not self._leaving.is_set():
             try:
-                return await Database.open(self._settings.database_url, size=self._settings.dispatchers + 1)
+                claiming = self._settings.dispatchers
+                return await Database.open(self._settings.database_url, size=claiming + 1, ready=claiming)
             except (DatabaseError, TimeoutError) as error:
                 if str(error) != told:
                     log.warning("waiting for the database: %s", error)

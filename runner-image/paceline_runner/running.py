@@ -1,7 +1,6 @@
 """One attempt at work: what its handler sees of it, how it is stopped, and that it is settled exactly once."""
 
 import asyncio
-import logging
 import time
 from datetime import timedelta
 from enum import Enum
@@ -17,7 +16,7 @@ from paceline_runner.logs import AttemptLogger
 from paceline_runner.overheard import CURRENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from paceline.handlers import Handler
     from paceline.job import Claimed, Fence, JobId
@@ -35,10 +34,19 @@ class Stop(Enum):
 class Running:
     """An attempt and the task that does its work. Handlers get it as their `Context`, executors as their `Attempt`."""
 
-    __slots__ = (
-        "_log", "_loop", "_output", "deadline", "ended", "extended", "handler", "job", "on_report", "said", "settled",
-        "started", "stop", "task", "timer",
-    )  # fmt: skip
+    # what few attempts ever need stands here, so that most need not be given it one by one
+    stop: Stop | None = None
+    settled = False
+    """What became of it has been decided, whether or not the work has ended."""
+    ended = False
+    deadline: float | None = None
+    timer: asyncio.TimerHandle | None = None
+    task: asyncio.Task[None] | None = None
+    extended: timedelta | None = None
+    said: "Sequence[JsonValue]" = ()
+    """Progress that is not stored yet."""
+    _output: Tail | None = None
+    _log: AttemptLogger | None = None
 
     def __init__(
         self,
@@ -52,19 +60,7 @@ class Running:
         self.handler = handler
         self.on_report = on_report
         self.started = time.monotonic()
-        self.stop: Stop | None = None
-        self.settled = False
-        """What became of it has been decided, whether or not the work has ended."""
-        self.ended = False
-        self.deadline: float | None = None
-        self.timer: asyncio.TimerHandle | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.said: list[JsonValue] = []
-        """Progress that is not stored yet."""
-        self.extended: timedelta | None = None
         self._loop = loop
-        self._output: Tail | None = None
-        self._log: logging.Logger | logging.LoggerAdapter[Any] | None = None
 
     async def work(self, executor: Executor, ended: "Callable[[Running, Ended | None], None]") -> None:
         """Run it to its end, and tell; None where it was stopped before."""
@@ -119,7 +115,7 @@ class Running:
     def progress(self, value: JsonValue) -> None:
         """Tell those who watch how far it is; the last value counts."""
         encode(value, "progress", limit=PROGRESS_LIMIT)  # what cannot be stored is told here, to whoever said it
-        self.said.append(value)
+        self.said = (value,)
         self._loop.call_soon_threadsafe(self.on_report, self)
 
     def extend(self, by: timedelta) -> None:

@@ -1,9 +1,8 @@
-"""What a runner shows of itself; written by the main loop, read by the port's thread."""
+"""What a runner shows of itself; written by the main loop, read by the port's threads."""
 
-import asyncio
 import socket
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
@@ -20,13 +19,12 @@ class Status:
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     hostname: str = field(default_factory=socket.gethostname)
     state: State = "starting"
-    _idle: Future[None] = field(default_factory=Future)
+    _idle: threading.Event = field(default_factory=threading.Event)
 
     def say_idle(self) -> None:
         """Nothing runs, and nothing will."""
-        if not self._idle.done():
-            self._idle.set_result(None)
+        self._idle.set()
 
-    async def until_idle(self) -> None:
-        """Wait for that, in whichever loop."""
-        await asyncio.shield(asyncio.wrap_future(self._idle))
+    def wait_idle(self) -> None:
+        """Wait for that."""
+        self._idle.wait()

@@ -12,7 +12,7 @@ from paceline.handlers import Jobs
 from paceline.job import Claimed, JobId
 from paceline.outside import GRACE, Command
 from paceline.retry import Retry
-from paceline_runner.attempt import Broken, Cause, Done, Ended
+from paceline_runner.attempt import Broken, Cause, Done, Ended, Executor
 from paceline_runner.executors import Executors
 from paceline_runner.metrics import Metrics
 from paceline_runner.running import Running, Stop
@@ -44,12 +44,12 @@ class Owed:
 class Workbench:
     """Holds what is being worked on. All of it happens in the main loop."""
 
-    def __init__(
-        self, settings: Settings, jobs: Jobs, executors: Executors, metrics: Metrics, wake: Callable[[], None]
-    ) -> None:
-        """Begin with all slots free; `wake` is called whenever one becomes free."""
+    def __init__(self, settings: Settings, jobs: Jobs, executors: Executors, metrics: Metrics) -> None:
+        """Begin with all slots free."""
         self._settings, self._jobs, self._executors, self._metrics = settings, jobs, executors, metrics
-        self._wake = wake
+        self.wake: Callable[[], None] = lambda: None
+        """Called whenever there is something to tell."""
+        self._of_kind: dict[str, tuple[Handler, Executor]] = {}
         self._loop = asyncio.get_running_loop()
         self.attempts: dict[JobId, Running] = {}
         self.unruly: set[Running] = set()
@@ -66,14 +66,18 @@ class Workbench:
 
     def start(self, job: Claimed) -> None:
         """Begin an attempt; its slot has been taken."""
-        handler = self._jobs.get(job.kind)
+        known = self._of_kind.get(job.kind)
+        if known is None:
+            handler = self._jobs.get(job.kind)
+            known = self._of_kind[job.kind] = handler, self._executors.of(handler)
+        handler, executor = known
         running = Running(job, handler, self._loop, self._reported)
         self.attempts[job.id] = running
-        timeout = job.timeout or handler.timeout
+        timeout = handler.timeout if job.timeout_ms is None else job.timeout
         if timeout is not None:
             running.deadline = running.started + timeout.total_seconds()
             running.timer = self._loop.call_later(timeout.total_seconds(), self._time_is_over, running)
-        running.task = self._loop.create_task(running.work(self._executors.of(handler), self._ended))
+        running.task = self._loop.create_task(running.work(executor, self._ended))
 
     def stop(self, running: Running, why: Stop) -> None:
         """Tell it to end; what does not heed that is settled without it after the grace."""
@@ -104,7 +108,7 @@ class Workbench:
         if not running.settled:
             self.unruly.add(running)
             self._settle(running, None)
-            self._wake()
+            self.wake()
             log.warning("job %s goes on after it was told to end: it is settled without it", running.job.id,
                         extra={"kind": running.job.kind, "fence": running.job.fence})  # fmt: skip
 
@@ -114,7 +118,7 @@ class Workbench:
         self.unruly.discard(running)
         if not running.settled:
             self._settle(running, result)
-        self._wake()
+        self.wake()
 
     def _settle(self, running: Running, result: Ended | None) -> None:
         """Decide what became of an attempt."""

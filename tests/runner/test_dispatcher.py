@@ -53,8 +53,9 @@ class World:
         python: Executor = PythonExecutor(scope, settings.slots)
         self.metrics = Metrics("builds")
         executors = Executors(python, lambda _: python, "builds")
-        self.bench = Workbench(settings, jobs, executors, self.metrics, lambda: self.dispatcher.wake())
+        self.bench = Workbench(settings, jobs, executors, self.metrics)
         self.dispatcher = Dispatcher(settings, self.tenure, self.bench, self.metrics, lambda: None)
+        self.bench.wake = self.dispatcher.wake
 
 
 @asynccontextmanager

@@ -63,7 +63,8 @@ def test_every_cause_of_a_failure_is_there() -> None:
 
 def test_every_path_of_the_port_is_there() -> None:
     source = inspect.getsource(server)
-    routes = {f"`{method.upper()} {path}`" for method, path in re.findall(r'web\.(get|post)\("([^"]+)"', source)}
+    routes = {f"`{method} {path}`" for method, path in re.findall(r'case "(GET|POST)", "([^"]+)":', source)}
+    routes.add("`POST /cluster/nodes/{name}/drain`")
     assert {row[0] for row in rows("Port")[1:] if row[0] != "---"} == routes
 
 
