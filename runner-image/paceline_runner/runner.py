@@ -6,27 +6,26 @@ import logging
 import os
 import random
 import signal
-import socket
 import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from datetime import timedelta
-from types import FrameType
 from typing import Final, NoReturn
 
-from paceline.claims import Beat, Incarnation, Registration
+from paceline.claims import Beat, Incarnation
 from paceline.database import Database
-from paceline.errors import DatabaseError, PacelineError, SchemaError
+from paceline.errors import DatabaseError, PacelineError
 from paceline.handlers import Jobs
 from paceline.queue import Queue
 from paceline.scope import Scope
 from paceline_runner.children.outside import OutsideExecutors
 from paceline_runner.dispatcher import Dispatcher, End
+from paceline_runner.entry import PAUSE, Entry, close
 from paceline_runner.executors import Executors, PythonExecutor
-from paceline_runner.keeper import FENCED, FOR_GOOD, Keeper, Stuck, why
+from paceline_runner.keeper import FENCED, FOR_GOOD, Keeper, why
 from paceline_runner.metrics import Metrics
+from paceline_runner.pulse import Pulse
 from paceline_runner.reports import Reports
 from paceline_runner.server import Server
 from paceline_runner.settings import MARGIN, Settings
@@ -35,10 +34,6 @@ from paceline_runner.tenure import Tenure
 from paceline_runner.workbench import Workbench
 
 HOUSE_PAUSE: Final = 1.0
-AWAY_PAUSE: Final = 1.0
-PULSE: Final = 0.5
-NO_PULSE: Final = 3.0
-"""Seconds without a pulse after which a handler is taken to hold the loop."""
 log = logging.getLogger("paceline.runner")
 
 
@@ -54,9 +49,7 @@ class Runner:
         self._tenure: Tenure | None = None
         self._drain_by: float | None = None
         """Whoever told us to leave, told when: monotonic; None while nobody did."""
-        self._told_by: float | None = None
-        """The same, as a signal said it; known also while the loop does not turn."""
-        self._pulse = time.monotonic()
+        self._pulse = Pulse(settings, lambda: self._bench)
         self._leaving = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self.status = Status(settings.name, self._holding)
@@ -67,8 +60,9 @@ class Runner:
             kill=self._outside.kill_all,
             renewed=self._outside.renew,
             beaten=lambda beat: self._soon(self._beaten, beat),
-            stuck=self._stuck,
+            stuck=self._pulse.stuck,
         )
+        self._entry = Entry(settings, jobs.kinds, self._leaving)
 
     def _holding(self) -> int:
         return 0 if self._bench is None else self._bench.holding
@@ -82,9 +76,9 @@ class Runner:
         self._serve()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._signalled)
-            self._note(number)
+            self._pulse.note(number)
         signal.signal(signal.SIGCONT, self._continued)
-        pulse = asyncio.create_task(self._beat_pulse())
+        pulse = asyncio.create_task(self._pulse.beat())
         try:
             async with Scope(self._jobs) as scope, AsyncExitStack() as stack:
                 python = PythonExecutor(scope, self._settings.slots)
@@ -97,39 +91,6 @@ class Runner:
             pulse.cancel()
             self.status.say_idle()
         return code
-
-    async def _beat_pulse(self) -> None:
-        """Show the keeper that the loop turns."""
-        while True:
-            self._pulse = time.monotonic()
-            await asyncio.sleep(PULSE)
-
-    def _note(self, number: signal.Signals) -> None:
-        """Hear of a signal also while a handler holds the loop: then Python calls this, and the loop does nothing."""
-        loops = signal.getsignal(number)
-
-        def noted(signum: int, frame: FrameType | None) -> None:
-            if self._told_by is None:
-                self._told_by = time.monotonic() + self._settings.drain_timeout
-            if callable(loops):
-                loops(signum, frame)
-
-        signal.signal(number, noted)
-
-    def _stuck(self) -> Stuck | None:
-        """Whether a handler holds the loop although its time is over, or ours; asked by the keeper."""
-        now = time.monotonic()
-        if now - self._pulse < NO_PULSE:
-            return None
-        late = now - self._settings.grace
-        if self._told_by is not None and self._told_by < late:
-            return Stuck("was told to leave, and a handler does not yield", leaving=True)
-        for running in list(self._bench.attempts.values()) if self._bench else ():
-            if running.deadline is not None and running.deadline < late:
-                return Stuck(
-                    f"has a handler that does not yield, and job {running.job.id} has timed out", leaving=False
-                )
-        return None
 
     def _serve(self) -> None:
         server = Server(self.status, self._metrics, lambda: self._soon(self.drain), lambda: self._keeper.last_beat)
@@ -185,13 +146,14 @@ class Runner:
 
     async def _serve_once(self, executors: Executors) -> int | None:
         """One registration; None if there shall be another."""
-        database = await self._opened()
+        database = await self._entry.connected()
         if database is None:
             return 0
         try:
-            tenure = await self._registered(database)
+            tenure = await self._entry.registered(database, lambda: self._soon(self._poke))
             if tenure is None:
                 return 0
+            self._metrics.pool = tenure.incarnation.pool_name
             end = await self._work(tenure, database, executors)
             if end is End.DRAINED:
                 await self._leave(tenure)
@@ -199,7 +161,7 @@ class Runner:
             return self._after(tenure)
         finally:
             self._dispatcher = self._tenure = None
-            await _closed(database)
+            await close(database)
 
     async def _work(self, tenure: Tenure, database: Database, executors: Executors) -> End:
         self._tenure = tenure
@@ -229,7 +191,7 @@ class Runner:
             try:
                 await incarnation.drain()
             except DatabaseError:
-                await asyncio.sleep(AWAY_PAUSE)
+                await asyncio.sleep(PAUSE)
             else:
                 return
 
@@ -243,60 +205,9 @@ class Runner:
             except PacelineError as error:
                 log.debug("housekeeping: %s", error)
 
-    async def _opened(self) -> Database | None:
-        """Connected, however long that takes; None if we have to leave meanwhile."""
-        told = ""
-        while not self._leaving.is_set():
-            try:
-                claiming = self._settings.dispatchers
-                return await Database.open(self._settings.database_url, size=claiming + 1, ready=claiming)
-            except (DatabaseError, TimeoutError) as error:
-                if str(error) != told:
-                    log.warning("waiting for the database: %s", error)
-                    told = str(error)
-                self.status.state = "unreachable"
-                await self._or_leaving(AWAY_PAUSE)
-        return None
-
-    async def _registered(self, database: Database) -> Tenure | None:
-        told = ""
-        while not self._leaving.is_set():
-            sent = time.monotonic()
-            try:
-                incarnation = await Incarnation.register(database, self._registration())
-                if self._settings.taints is not None:
-                    await incarnation.taint(self._settings.taints)
-            except (DatabaseError, SchemaError, TimeoutError) as error:
-                if str(error) != told:
-                    log.warning("waiting to be registered: %s", error)
-                    told = str(error)
-                await self._or_leaving(AWAY_PAUSE)
-                continue
-            self._metrics.pool = incarnation.pool_name
-            log.info("registered as %s in pool %s", self._settings.name, incarnation.pool_name,
-                     extra={"incarnation": incarnation.id})  # fmt: skip
-            return Tenure(incarnation, sent + self._settings.lease - MARGIN, lambda: self._soon(self._poke))
-        return None
-
     def _poke(self) -> None:
         if self._dispatcher is not None:
             self._dispatcher.poke()
-
-    async def _or_leaving(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._leaving.wait()
-        except TimeoutError:
-            pass
-
-    def _registration(self) -> Registration:
-        settings = self._settings
-        return Registration(
-            name=settings.name, pool=settings.pool, kinds=self._jobs.kinds, tags=settings.tags, slots=settings.slots,
-            lease=timedelta(seconds=settings.lease), install=settings.install, namespace=settings.namespace,
-            group=settings.group, external=settings.external, hostname=socket.gethostname(),
-            pod_uid=settings.pod_uid, revision=settings.revision,
-        )  # fmt: skip
 
     async def _leave(self, tenure: Tenure) -> None:
         self.status.say_idle()
@@ -321,15 +232,6 @@ class Runner:
         log.warning("the registration has ended (%s): registering anew", tenure.cause)
         self.status.state = "unreachable"
         return 0 if self._leaving.is_set() else None
-
-
-async def _closed(database: Database) -> None:
-    """A server that is half gone must not keep us."""
-    try:
-        async with asyncio.timeout(2):
-            await database.close()
-    except (PacelineError, TimeoutError, OSError):
-        database.terminate()
 
 
 def leave_at_once(code: int) -> NoReturn:
