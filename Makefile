@@ -5,6 +5,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 BENCH := .venv-bench/bin
+# two for each core: many tests wait for leases to end or processes to start
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())')
 ROOTS := sdk operator runner-image gateway cli dev bench tests
 # Compiled modules kept in __pycache__ make every second start quick, also where the shell says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
@@ -20,7 +22,7 @@ demo: .venv/ready ## See Paceline on a real database and a real Kubernetes API
 
 test: .venv/ready ## Run all tests, then break five guards at random
 	@$(BIN)/python -m paceline_dev binaries >/dev/null
-	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 	@$(BIN)/python -m paceline_dev mutate --sample 5 $(if $(SEED),--seed $(SEED))
 
 check: .venv/ready ## Lint, format, types, layers, generated files and manifests
