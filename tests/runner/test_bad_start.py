@@ -1,6 +1,7 @@
 """A runner that cannot start says so in one line that names the fix, and exits 1."""
 
 import asyncio
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -16,7 +17,11 @@ async def _run(folder: Path, *words: str, **variables: str) -> tuple[int, str]:
         sys.executable, "-m", "paceline_cli", "run", *words, cwd=folder, env={**kept, **GOOD, **variables},
         stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    _, err = await asyncio.wait_for(process.communicate(), 30)
+    try:
+        _, err = await asyncio.wait_for(process.communicate(), 30)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
     assert process.returncode is not None
     return process.returncode, err.decode()
 
