@@ -37,11 +37,15 @@ def test_signals_are_passed_on_orphans_are_buried_and_the_exit_code_is_the_runne
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         init = psutil.Process(process.pid)
-        while len(init.children()) > 1:  # the orphan came to us and goes when it has been buried
-            psutil.wait_procs(init.children()[1:], timeout=0.05)
-        assert [child.status() for child in init.children()] != [psutil.STATUS_ZOMBIE]
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 42
+        try:
+            orphans = init.children()[1:]  # they came to us, and go when they have been buried
+            assert not psutil.wait_procs(orphans, timeout=5)[1]
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(5) == 42
+        finally:
+            for child in init.children() if process.poll() is None else ():
+                child.kill()
+            process.kill()
 
 
 def test_a_runner_that_dies_by_a_signal_is_told_as_shells_do() -> None:
