@@ -1,6 +1,6 @@
 """`paceline jobs`: look at jobs, cancel them, try them again, wait for them."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
@@ -12,6 +12,8 @@ from paceline_cli.output import Column, Output, ago, span
 from paceline_cli.run import OUR_ERROR, Session, command
 
 if TYPE_CHECKING:
+    from paceline.job import JobId
+    from paceline.queue import Queue
     from paceline.reading import Reader
     from paceline.seen import Attempt, JobDetail, JobSeen
 
@@ -106,34 +108,41 @@ async def show_job(session: Session, job: OneJob, again: Watch = False) -> None:
 @command(app, "cancel")
 async def cancel_jobs(session: Session, jobs: JobIds) -> int:
     """Cancel jobs. One that runs is told so, and ends when its handler does."""
-    from paceline.job import JobId
     from paceline.queue import Queue
 
-    async with session.database() as database:
-        queue = Queue(database)
-        answers = [{"id": job, "answer": await queue.cancel(JobId(job))} for job in dict.fromkeys(jobs)]
     words = {
         "cancelled": "is cancelled", "cancelling": "runs, and its handler is told", "finished": "has ended already",
         "unknown": "is unknown",
     }  # fmt: skip
-    session.out.tell(answers, "\n".join(f"job {each['id']} {words[str(each['answer'])]}" for each in answers))
-    return OUR_ERROR if any(each["answer"] in ("finished", "unknown") for each in answers) else 0
+    return await _ask_each(session, jobs, Queue.cancel, words)
 
 
 @command(app, "retry")
 async def retry_jobs(session: Session, jobs: JobIds) -> int:
     """Try jobs again now: dead ones, and those that wait for their next try or their time."""
-    from paceline.job import JobId
     from paceline.queue import Queue
 
-    async with session.database() as database:
-        queue = Queue(database)
-        answers = [{"id": job, "answer": await queue.retry(JobId(job))} for job in dict.fromkeys(jobs)]
     words = {
         "retried": "is tried again", "waiting": "is waiting for a runner already", "running": "runs already",
         "duplicate": "stays dead: another job of its dedupe key is live", "finished": "has ended already",
         "unknown": "is unknown",
     }  # fmt: skip
+    return await _ask_each(session, jobs, Queue.retry, words)
+
+
+async def _ask_each(
+    session: Session,
+    jobs: Sequence[int],
+    ask: "Callable[[Queue, JobId], Awaitable[str]]",
+    words: Mapping[str, str],
+) -> int:
+    """Do one thing to each job, and say what became of it; the exit code tells whether one could not be helped."""
+    from paceline.job import JobId
+    from paceline.queue import Queue
+
+    async with session.database() as database:
+        queue = Queue(database)
+        answers = [{"id": job, "answer": await ask(queue, JobId(job))} for job in dict.fromkeys(jobs)]
     session.out.tell(answers, "\n".join(f"job {each['id']} {words[str(each['answer'])]}" for each in answers))
     return OUR_ERROR if any(each["answer"] in ("duplicate", "finished", "unknown") for each in answers) else 0
 

@@ -42,7 +42,7 @@ class Runner:
 
     def __init__(self, settings: Settings, jobs: Jobs, app: str) -> None:
         """`app` is where child processes find the same jobs: `module:attribute`."""
-        self._settings, self._jobs, self._app = settings, jobs, app
+        self._settings, self._jobs = settings, jobs
         self._metrics = Metrics(settings.pool)
         self._bench: Workbench | None = None
         self._dispatcher: Dispatcher | None = None

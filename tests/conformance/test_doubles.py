@@ -134,7 +134,7 @@ def test_every_public_name_can_be_had() -> None:
     assert {getattr(paceline.testing, name).__name__ for name in names} == names
     assert names <= set(dir(paceline.testing))
     with pytest.raises(AttributeError, match=r"module 'paceline\.testing' has no attribute 'MemoryQueu'"):
-        _ = paceline.testing.MemoryQueu
+        _ = paceline.testing.MemoryQueu  # type: ignore[attr-defined]  # misspelt on purpose
 
 
 def test_the_queue_in_memory_loads_no_database_driver_and_no_server() -> None:

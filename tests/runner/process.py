@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Protocol, Self
 
 import aiohttp
-import psutil
 
 from paceline.job import JobId
 from paceline.queue import Queue
@@ -105,10 +104,6 @@ class RunnerProcess:
             session.request(method, f"http://127.0.0.1:{self.port}{path}") as answer,
         ):
             return answer.status, await answer.text()
-
-    @property
-    def children(self) -> list[psutil.Process]:
-        return psutil.Process(self.pid).children(recursive=True)
 
 
 class StartRunner(Protocol):

@@ -3,8 +3,9 @@
 The names below are loaded when they are first used: the queue in memory needs neither a server nor its programs.
 """
 
-import importlib
 from typing import TYPE_CHECKING, Final
+
+from paceline.lazy import lazy
 
 if TYPE_CHECKING:
     from paceline.testing.clock import ManualClock
@@ -27,18 +28,6 @@ _HOMES: Final = {
     "transactional": ("TransactionalQueue", "transactional_queue"),
     "work_off": ("WorkedOff",),
 }
-_HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}
 
-
-def __getattr__(name: str) -> object:
-    """Load a public name from the module that has it."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """What can be had, loaded or not."""
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # a type checker would take it for a promise that every name exists
+    __getattr__, __dir__ = lazy(globals(), _HOMES)

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from paceline.claims import Failed, Finished
-from paceline.job import OUTPUT_LIMIT, NewJob
+from paceline.job import OUTPUT_LIMIT, JobId, NewJob
 from paceline.queue import Queue
 from paceline.reading import Reader
 from paceline.seen import JobDetail
@@ -12,8 +12,8 @@ from support.pg import Expire, Register, Tick
 MINUTE = timedelta(minutes=1)
 
 
-async def _seen(queue: Queue, job: int) -> JobDetail:
-    found = await Reader(queue.database).job_detail(job)  # type: ignore[arg-type]
+async def _seen(queue: Queue, job: JobId) -> JobDetail:
+    found = await Reader(queue.database).job_detail(job)
     assert found is not None
     return found
 

@@ -11,30 +11,37 @@ BEGIN
     RETURN paceline.end_incarnations(v_ids, 'LeaseExpired', false);
 END $$;
 
--- Due jobs become ready, or knock if they have a key: the one that was due first comes first.
-CREATE FUNCTION paceline.release() RETURNS integer[]
+-- Scheduled jobs that the caller has locked become ready in this order, or knock if they have a key; their pools.
+CREATE FUNCTION paceline.become_due(p_ids bigint[]) RETURNS integer[]
 LANGUAGE plpgsql AS $$
 DECLARE
     v_now constant timestamptz := clock_timestamp();
-    v_low constant timestamptz := (SELECT t.release_low FROM paceline.tick t);
-    v_ids bigint[];
-    v_seqs bigint[];
+    v_seqs constant bigint[] := ARRAY(SELECT nextval('paceline.seq') FROM unnest(p_ids));
     v_pools integer[];
 BEGIN
-    SELECT array_agg(x.id), array_agg(nextval('paceline.seq')) INTO v_ids, v_seqs
-      FROM (SELECT s.id FROM paceline.job s WHERE s.state = 's' AND s.run_at <= v_now AND s.run_at >= v_low
-             ORDER BY s.run_at, s.id LIMIT 1000 FOR UPDATE SKIP LOCKED) x;
     WITH due AS (
         UPDATE paceline.job j
            SET state = CASE WHEN j.key IS NULL THEN 'r' ELSE 'b' END::"char", run_at = NULL,
-               seq = v_seqs[array_position(v_ids, j.id)], ready_at = CASE WHEN j.key IS NULL THEN v_now END
-         WHERE j.id = ANY (v_ids)
+               seq = v_seqs[array_position(p_ids, j.id)], ready_at = CASE WHEN j.key IS NULL THEN v_now END
+         WHERE j.id = ANY (p_ids)
         RETURNING j.lane, j.key
     ), knocks AS (
         INSERT INTO paceline.knock (key) SELECT DISTINCT due.key FROM due WHERE due.key IS NOT NULL
     )
     SELECT array_agg(DISTINCT l.pool) INTO v_pools FROM due JOIN paceline.lane l ON l.id = due.lane;
     RETURN coalesce(v_pools, '{}');
+END $$;
+
+-- Jobs whose time has come: the one that was due first comes first.
+CREATE FUNCTION paceline.release() RETURNS integer[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_now constant timestamptz := clock_timestamp();
+    v_low constant timestamptz := (SELECT t.release_low FROM paceline.tick t);
+BEGIN
+    RETURN paceline.become_due(ARRAY(
+        SELECT s.id FROM paceline.job s WHERE s.state = 's' AND s.run_at <= v_now AND s.run_at >= v_low
+         ORDER BY s.run_at, s.id LIMIT 1000 FOR UPDATE SKIP LOCKED));
 END $$;
 
 CREATE FUNCTION paceline.expire() RETURNS bigint[]

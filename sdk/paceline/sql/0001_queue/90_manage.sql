@@ -150,12 +150,7 @@ BEGIN
         SELECT l.pool INTO v_pool FROM paceline.lane l WHERE l.id = v_job.lane;
         PERFORM paceline.require(v_pool, 'producer', 'gateway', 'operator');
         IF v_job.state = 's' THEN
-            UPDATE paceline.job j
-               SET state = CASE WHEN j.key IS NULL THEN 'r' ELSE 'b' END::"char", run_at = NULL,
-                   seq = nextval('paceline.seq'), ready_at = CASE WHEN j.key IS NULL THEN clock_timestamp() END
-             WHERE j.id = p_job;
-            INSERT INTO paceline.knock (key) SELECT v_job.key WHERE v_job.key IS NOT NULL;
-            PERFORM paceline.wake(ARRAY[v_pool]);
+            PERFORM paceline.wake(paceline.become_due(ARRAY[p_job]));
             RETURN 'retried';
         END IF;
         RETURN CASE v_job.state WHEN 'x' THEN 'running' ELSE 'waiting' END;
