@@ -107,6 +107,7 @@ BENCH: Final = Bench(
     "fsync on. How it is kept fair: docs/reference/benchmarks.md.",
     function=measure,
     derived=(
+        Ratio("sdk_to_slim", "sdk_50x4", "slim_50x4"),
         Ratio("sdk_to_raw", "sdk_50x4", "raw_50x4"),
         Ratio("runner_to_raw", "runner_50x4", "raw_50x4"),
         Ratio("runner_to_raw_200x4", "runner_200x4", "raw_200x4"),
@@ -122,10 +123,12 @@ BENCH: Final = Bench(
             title="No-op jobs per second, one process",
             kind="bars",
             names=(
+                "slim_50x4",
                 "raw_50x4",
                 "sdk_50x4",
                 "runner_50x4",
                 "pgqueuer_50x4",
+                "slim_200x4",
                 "raw_200x4",
                 "runner_200x4",
                 "pgqueuer_200x4",
@@ -140,8 +143,11 @@ BENCH: Final = Bench(
         ),
     ),
     labels={
+        "slim_50x4": "raw SQL, slim table, 50 x 4",
+        "slim_200x4": "raw SQL, slim table, 200 x 4",
         "raw_50x4": "raw SQL, 50 x 4",
         "raw_200x4": "raw SQL, 200 x 4",
+        "sdk_to_slim": "SDK / raw SQL on a slim table, 50 x 4",
         "sdk_50x4": "SDK claim+ack, 50 x 4",
         "runner_50x4": "paceline run, 50 x 4",
         "runner_200x4": "paceline run, 200 x 4",

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from enum import Enum
-from typing import Final
+from typing import Final, Literal
 
 from paceline.claims import Step
 from paceline.errors import DatabaseError
@@ -55,6 +55,7 @@ class Dispatcher:
         """A claim may have been made whose answer we did not hear."""
         self._wake = asyncio.Event()
         self._pressed = asyncio.Event()
+        self._lost = asyncio.Event()
         self._leave_at: float | None = None
         self.runners = 1
         """How many serve the pool, as the database last said."""
@@ -69,6 +70,8 @@ class Dispatcher:
         """Look again: a NOTIFY came, or the registration has changed."""
         self._more = True
         self._wake.set()
+        if self._tenure.cause is not None:
+            self._lost.set()
 
     def drain(self, timeout: float | None) -> None:
         """Claim nothing any more; hand back what is unfinished after `timeout` seconds, None waits for ever."""
@@ -89,19 +92,26 @@ class Dispatcher:
 
     async def run(self) -> End:
         """Until all is drained, or the registration has ended."""
+        if self._tenure.cause is not None:  # before anybody could poke us
+            return End.LOST
         helpers = [asyncio.create_task(self._help()) for _ in range(self._settings.dispatchers - 1)]
+        lost = asyncio.create_task(self._lost.wait())
         try:
-            return await self._lead()
+            return await self._lead(lost)
         finally:
-            for task in helpers:
+            for task in (*helpers, lost):
                 task.cancel()
-            await asyncio.gather(*helpers, return_exceptions=True)
+            await asyncio.gather(*helpers, lost, return_exceptions=True)
 
-    async def _lead(self) -> End:
+    async def _lead(self, lost: "asyncio.Task[Literal[True]]") -> End:
         """The one that is always there: it also polls, and decides when it is over."""
         while True:
             exchange = asyncio.create_task(self._exchange())
-            await self._or_lost(exchange)
+            # a database that is half gone never answers: the end of the registration ends the wait
+            await asyncio.wait({exchange, lost}, return_when=asyncio.FIRST_COMPLETED)
+            if not exchange.done():
+                exchange.cancel()
+                await asyncio.gather(exchange, return_exceptions=True)
             if self._tenure.cause is not None:
                 return End.LOST
             step = exchange.result()
@@ -109,17 +119,6 @@ class Dispatcher:
                 return End.DRAINED
             if step is not None:
                 await self._pause(step)
-
-    async def _or_lost(self, exchange: "asyncio.Task[Step | None]") -> None:
-        """A database that is half gone never answers: the end of the registration ends the wait."""
-        while not exchange.done() and self._tenure.cause is None:
-            self._wake.clear()
-            wake = asyncio.create_task(self._wake.wait())
-            await asyncio.wait({exchange, wake}, return_when=asyncio.FIRST_COMPLETED)
-            wake.cancel()
-        if not exchange.done():
-            exchange.cancel()
-            await asyncio.gather(exchange, return_exceptions=True)
 
     async def _help(self) -> None:
         """One more, for as long as there is more than a batch to do."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import gc
 import logging
 import os
 import random
@@ -34,6 +35,7 @@ from paceline_runner.tenure import Tenure
 from paceline_runner.workbench import Workbench
 
 HOUSE_PAUSE: Final = 1.0
+COLLECT_AFTER: Final = 10_000
 log = logging.getLogger("paceline.runner")
 
 
@@ -72,6 +74,7 @@ class Runner:
 
     async def run(self) -> int:
         """Until it has to leave; the exit code."""
+        _spare_the_collector()
         self._keeper.start()
         self._serve()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -115,10 +118,10 @@ class Runner:
         """Claim nothing any more, finish, leave; after the timeout what is unfinished goes back."""
         seconds = self._settings.drain_timeout if timeout is None else timeout
         by = time.monotonic() + seconds
+        self.status.state = "draining"
         if not self._leaving.is_set():
             log.info("draining: %d jobs are running, at most %g s", self._holding(), seconds)
         self._leaving.set()
-        self.status.state = "draining"
         if self._drain_by is None or by < self._drain_by:
             self._drain_by = by
             if self._dispatcher is not None:
@@ -141,8 +144,8 @@ class Runner:
     def _drained_from_afar(self) -> None:
         """Rolls and scale-down take us out: no claim, no hurry."""
         if self.status.state == "active":
-            log.info("draining: %d jobs are running, as long as it takes", self._holding())
             self.status.state = "draining"
+            log.info("draining: %d jobs are running, as long as it takes", self._holding())
 
     async def _serve_once(self, executors: Executors) -> int | None:
         """One registration; None if there shall be another."""
@@ -232,6 +235,16 @@ class Runner:
         log.warning("the registration has ended (%s): registering anew", tenure.cause)
         self.status.state = "unreachable"
         return 0 if self._leaving.is_set() else None
+
+
+def _spare_the_collector() -> None:
+    """What is there now stays, and what jobs leave is mostly freed by itself: no need to look every 700 objects.
+
+    A tenth of what a job that does nothing costs.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, *gc.get_threshold()[1:])
 
 
 def leave_at_once(code: int) -> NoReturn:

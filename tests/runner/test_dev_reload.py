@@ -159,18 +159,16 @@ async def test_a_line_without_end_is_cut_and_the_last_one_needs_none() -> None:
 
 async def test_one_who_holds_the_pipe_does_not_hold_up_the_end() -> None:
     ears = Ears()
-    code = (
-        "import subprocess, sys; subprocess.Popen(['sleep', '60'], start_new_session=True); print('gone', flush=True)"
-    )
+    code = "import subprocess as s; print(s.Popen(['sleep', '60'], start_new_session=True).pid); print('up', flush=True)"
     child = Child(_python(code), os.environ, ears.heard)
-    await ears.has("gone")
-    stray = [each for each in psutil.process_iter() if each.name() == "sleep" and each.cmdline()[1:] == ["60"]]
+    await ears.has("up")
+    stray = psutil.Process(int(ears.lines[0]))
     try:
         async with asyncio.timeout(10):
             assert await child.end == 0
+        assert stray.is_running()
     finally:
-        for process in stray:
-            process.kill()
+        stray.kill()
 
 
 async def test_what_fails_soon_is_started_again_less_and_less_often(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,9 @@
-"""The floor: the least that a queue in PostgreSQL can do, two statements on a slim table."""
+"""Two statements on the slimmest table that can be a queue; Paceline's own table needs no system of its own."""
 
 from paceline_bench.server import connected
 from paceline_bench.systems import BODY, System
 
-# the same vacuum settings as Paceline's own table, so that the floor is not lowered by them
+# the same vacuum settings as Paceline's own table, so that it is not slowed down by them
 SCHEMA = """
 CREATE TABLE raw_job (id bigint PRIMARY KEY, state "char" NOT NULL DEFAULT 'r', payload jsonb NOT NULL)
 WITH (fillfactor = 100, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,

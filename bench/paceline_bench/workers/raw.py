@@ -9,18 +9,22 @@ import uvloop
 
 from paceline_bench.workers import URL
 
+TABLES = {"slim": ("raw_job", "id"), "own": ("paceline.job", "lane, priority, seq")}
+"""Where the jobs are, and in which order they are taken."""
 CLAIM = """
-UPDATE raw_job SET state = 'x'
- WHERE id = ANY (ARRAY(SELECT id FROM raw_job WHERE state = 'r' ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED))
+UPDATE {table} SET state = 'x'
+ WHERE id = ANY (ARRAY(SELECT id FROM {table} WHERE state = 'r' ORDER BY {order} LIMIT $1 FOR UPDATE SKIP LOCKED))
 RETURNING id, payload"""
-ACK = "DELETE FROM raw_job WHERE id = ANY ($1)"
+ACK = "DELETE FROM {table} WHERE id = ANY ($1)"
 IDLE = 0.05
 
 
-async def work(url: str, batch: int) -> None:
+async def work(url: str, which: str, batch: int) -> None:
     """One connection's share."""
     connection = await asyncpg.connect(url)
-    claim, ack = await connection.prepare(CLAIM), await connection.prepare(ACK)
+    table, order = TABLES[which]
+    claim = await connection.prepare(CLAIM.format(table=table, order=order))
+    ack = await connection.prepare(ACK.format(table=table))
     while True:
         if rows := await claim.fetch(batch):
             await ack.fetch([row[0] for row in rows])
@@ -28,10 +32,10 @@ async def work(url: str, batch: int) -> None:
             await asyncio.sleep(IDLE)
 
 
-async def main(batch: int, connections: int) -> None:
+async def main(which: str, batch: int, connections: int) -> None:
     """All connections in one process."""
-    await asyncio.gather(*(work(os.environ[URL], batch) for _ in range(connections)))
+    await asyncio.gather(*(work(os.environ[URL], which, batch) for _ in range(connections)))
 
 
 if __name__ == "__main__":
-    uvloop.run(main(*map(int, sys.argv[1:3])))
+    uvloop.run(main(sys.argv[1], *map(int, sys.argv[2:4])))

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,11 +37,18 @@ def lives(postgres: PostgresServer, templates: Templates, monkeypatch: pytest.Mo
     return Lives(postgres, templates, life.Size(boots=1, drains=1, starts_listen=3, starts_poll=1), STAND_IN)
 
 
-@pytest.mark.parametrize(("system", "module"), [(raw.SYSTEM, "raw"), (paceline.SYSTEM, "sdk")])
+@pytest.mark.parametrize(
+    ("system", "module", "which"),
+    [
+        (raw.SYSTEM, "raw", ["slim"]),
+        (replace(paceline.SYSTEM, done=None), "raw", ["own"]),
+        (paceline.SYSTEM, "sdk", []),
+    ],
+)
 async def test_a_worker_empties_its_queue_and_its_rate_is_seen_from_outside(
-    postgres: PostgresServer, templates: Templates, system: System, module: str
+    postgres: PostgresServer, templates: Templates, system: System, module: str, which: list[str]
 ) -> None:
-    subject = Subject(name=module, system=system, command=lambda url: worker(module, url, 10, 2))
+    subject = Subject(name=module, system=system, command=lambda url: worker(module, url, *which, 10, 2))
     template = await templates.full(system, JOBS)
     first = await empty(subject, postgres, template, JOBS, within=30)
     assert 100 < first < 1_000_000
@@ -51,7 +59,7 @@ async def test_jobs_that_vanish_without_being_done_are_no_result(
     postgres: PostgresServer, templates: Templates
 ) -> None:
     lazy = System(name="lazy", table="raw_job", prepare=raw.prepare, done="SELECT 7")
-    subject = Subject(name="lazy", system=lazy, command=lambda url: worker("raw", url, 10, 2))
+    subject = Subject(name="lazy", system=lazy, command=lambda url: worker("raw", url, "slim", 10, 2))
     with pytest.raises(NotMeasuredError, match=f"7 of {JOBS} jobs were done well"):
         await empty(subject, postgres, await templates.full(lazy, JOBS), JOBS, within=30)
 

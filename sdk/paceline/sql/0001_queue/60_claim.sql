@@ -85,9 +85,9 @@ BEGIN
               FROM gone g
         ), counted AS (
             INSERT INTO paceline.flow (at, lane, done, busy_ms)
-            SELECT v_now, g.lane, count(*), sum(extract(epoch FROM v_now - g.claimed_at) * 1000)::bigint FROM gone g GROUP BY g.lane
+            SELECT v_now, g.lane, count(*), (date_part('epoch', sum(v_now - g.claimed_at)) * 1000)::bigint FROM gone g GROUP BY g.lane
         )
-        SELECT array_agg(g.id), array_agg(DISTINCT g.key) FILTER (WHERE g.key IS NOT NULL) INTO v_done, v_keys FROM gone g;
+        SELECT array_agg(g.id), array_agg(g.key) FILTER (WHERE g.key IS NOT NULL) INTO v_done, v_keys FROM gone g;
     ELSE
         v_done := paceline.mine(p_incarnation, p_ids, p_fences);
         SELECT array_agg(DISTINCT j.key) INTO v_keys FROM paceline.job j WHERE j.id = ANY (v_done) AND j.key IS NOT NULL;
@@ -181,21 +181,20 @@ BEGIN
 END $$;
 
 -- The jobs to claim, with every bucket charged for them.
-CREATE FUNCTION paceline.choose(p_pool integer, p_lanes integer[], p_special integer[], p_late integer[], p_want integer)
+CREATE FUNCTION paceline.choose(p_pool integer, p_rated boolean, p_lanes integer[], p_special integer[], p_late integer[],
+                                p_want integer)
 RETURNS bigint[] LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_want integer := p_want;
     v_salt constant integer := (random() * 1000000)::integer;
-    v_rated boolean;
     v_room float8;
     v_kinds integer[];
     v_caps integer[];
     v_ids bigint[];
     v_keys bigint[];
 BEGIN
-    SELECT p.rate IS NOT NULL INTO v_rated FROM paceline.pool p WHERE p.id = p_pool;
-    IF v_rated THEN   -- SKIP LOCKED: another claim has the bucket now; come back later instead of queueing up
+    IF p_rated THEN   -- SKIP LOCKED: another claim has the bucket now; come back later instead of queueing up
         SELECT paceline.available(p.rate, p.burst, p.permits, p.refilled) INTO v_room
           FROM paceline.pool p WHERE p.id = p_pool FOR NO KEY UPDATE SKIP LOCKED;
         v_want := least(v_want, floor(coalesce(v_room, 0))::integer);
@@ -239,7 +238,7 @@ BEGIN
                  GROUP BY j.kind) c
          WHERE k.id = c.kind;
     END IF;
-    IF v_rated THEN
+    IF p_rated THEN
         UPDATE paceline.pool p SET permits = v_room - coalesce(cardinality(v_ids), 0), refilled = clock_timestamp()
          WHERE p.id = p_pool;
     END IF;
@@ -287,7 +286,7 @@ BEGIN
     PERFORM pg_current_xact_id();
     -- The gate. The lock is held to the commit: whoever drains, taints or fences waits for it or is seen by it.
     SELECT i.state, i.lease_until, i.login, i.lanes, i.special, i.late, i.cancels, i.pool, i.lane_version,
-           p.lane_version AS newest, p.paused OR g.paused AS paused, p.leader_group, p.runners,
+           p.lane_version AS newest, p.paused OR g.paused AS paused, p.leader_group, p.runners, p.rate IS NOT NULL AS rated,
            t.next_at <= clock_timestamp() AS tick_due, t.history_until > clock_timestamp() AS has_partition
       INTO v
       FROM paceline.incarnation i
@@ -337,7 +336,7 @@ BEGIN
         SELECT i.lanes, i.special, i.late INTO v.lanes, v.special, v.late
           FROM paceline.incarnation i WHERE i.id = p_incarnation;
     END IF;
-    v_ids := paceline.choose(v.pool, v.lanes, v.special, v.late, p_want);
+    v_ids := paceline.choose(v.pool, v.rated, v.lanes, v.special, v.late, p_want);
     IF p_listen IS NOT NULL AND coalesce(cardinality(v_ids), 0) < p_want THEN
         listening := paceline.listen(v.pool, p_listen);
     END IF;
@@ -354,7 +353,7 @@ BEGIN
     SELECT array_agg(c.id), array_agg(c.name), array_agg(c.payload), array_agg(c.priority), array_agg(c.tries),
            array_agg(c.losses), CASE WHEN count(c.timeout_ms) > 0 THEN array_agg(c.timeout_ms) END,
            CASE WHEN count(c.trace) > 0 THEN array_agg(c.trace) END,
-           array_agg(extract(epoch FROM v_now - c.ready_at)::float8)
+           array_agg(date_part('epoch', v_now - c.ready_at))   -- extract() would count in numeric
       INTO ids, kinds, payloads, priorities, tries, losses, timeouts_ms, traces, waited
       FROM (SELECT c.*, k.name FROM claimed c JOIN paceline.kind k ON k.id = c.kind ORDER BY c.priority DESC, c.seq) c;
 END $$;
