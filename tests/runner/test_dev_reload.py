@@ -159,7 +159,7 @@ async def test_a_line_without_end_is_cut_and_the_last_one_needs_none() -> None:
 
 async def test_one_who_holds_the_pipe_does_not_hold_up_the_end() -> None:
     ears = Ears()
-    code = "import subprocess as s; print(s.Popen(['sleep', '60'], start_new_session=True).pid); print('up', flush=True)"
+    code = "import subprocess as s; print(s.Popen(['sleep', '60'], start_new_session=True).pid, 'up', sep=chr(10))"
     child = Child(_python(code), os.environ, ears.heard)
     await ears.has("up")
     stray = psutil.Process(int(ears.lines[0]))
