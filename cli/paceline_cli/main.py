@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from paceline_cli import cron, dead, dev, enqueue, grant, jobs, migrate, pool, runner
+from paceline_cli import cron, dead, dev, enqueue, grant, jobs, migrate, operator, pool, runner
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,6 +42,7 @@ grant.add_to(pool.app)
 app.add_typer(pool.app, name="pool")
 migrate.add_to(app)
 runner.add_to(app)
+operator.add_to(app)
 dev.add_to(app)
 
 

@@ -123,6 +123,9 @@ def run(
             help="Whose group it is, where several operators share a database.",
         ),
     ] = None,
+    pod_name: Annotated[
+        str | None, typer.Option(envvar="PACELINE_POD_NAME", metavar="NAME", help="The pod; the operator says so.")
+    ] = None,
     pod_uid: Annotated[
         str | None, typer.Option(envvar="PACELINE_POD_UID", metavar="UID", help="The pod; the operator says so.")
     ] = None,
@@ -157,7 +160,7 @@ def run(
             app, database_url=database_url, listen_url=listen_url, name=name, pool=pool, group=group, tags=tags,
             taints=taints, slots=slots, batch=batch_size, dispatchers=dispatchers, heartbeat=heartbeat, lease=stale,
             tick=tick / 1000, drain_timeout=drain_timeout, grace=grace, max_jobs=max_jobs, listen=listen,
-            install=install, pod_uid=pod_uid, revision=revision,
+            install=install, pod_name=pod_name, pod_uid=pod_uid, revision=revision,
         )  # fmt: skip
         _serve(jobs, settings, app, log_format.value, log_level)
     except PacelineError as error:
@@ -221,7 +224,7 @@ def _prepared(app: str, **given: Any) -> "tuple[Jobs, Settings]":
 def _serve(jobs: "Jobs", settings: "Settings", app: str, log_format: Any, log_level: str) -> NoReturn:
     import asyncio
 
-    from paceline_runner.logs import set_up
+    from paceline.logs import set_up
     from paceline_runner.overheard import overhear
     from paceline_runner.runner import Runner, leave_at_once
 

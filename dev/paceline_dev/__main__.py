@@ -36,6 +36,37 @@ def control_plane(
 
 
 @app.command()
+def node(
+    kubeconfig: Annotated[
+        Path | None, typer.Option(help="The cluster to join; that of `control-plane` if not given.", dir_okay=False)
+    ] = None,
+    name: Annotated[str, typer.Option(help="The name of the Node.")] = "local-1",
+    image: Annotated[
+        list[str] | None, typer.Option(help='NAME=COMMAND: what an image name stands for, as runner="paceline run".')
+    ] = None,
+    pods: Annotated[int, typer.Option(min=1, help="How many pods it takes.")] = 110,
+    cpu: Annotated[str, typer.Option(help="CPUs for the scheduler; the machine's own if not given.")] = "",
+    memory: Annotated[str, typer.Option(help="Memory for the scheduler; the machine's own if not given.")] = "",
+    label: Annotated[list[str] | None, typer.Option(help="KEY=VALUE for the Node.")] = None,
+    taint: Annotated[list[str] | None, typer.Option(help="KEY=VALUE:EFFECT for the Node.")] = None,
+    port: Annotated[int, typer.Option(help="For `kubectl logs`; another one is taken if it is in use.")] = 10250,
+    back_off: Annotated[float, typer.Option(help="Seconds before the second restart of a container.")] = 10.0,
+    back_off_max: Annotated[float, typer.Option(help="The longest such wait.")] = 300.0,
+    leave_objects: Annotated[bool, typer.Option(help="At the end leave the Node and its pods as they are.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Events as JSON lines on stdout.")] = False,
+) -> None:
+    """Run pods as processes of this machine until Ctrl-C: a node without containers."""
+    from paceline_dev.node.command import Options, serve
+
+    serve(
+        Options(
+            kubeconfig, name, image or [], pods, cpu, memory, label or [], taint or [], port, back_off, back_off_max,
+            leave_objects, json,
+        )
+    )  # fmt: skip
+
+
+@app.command()
 def demo() -> None:
     """Play the demo and leave nothing behind."""
     from paceline_dev.demo import play

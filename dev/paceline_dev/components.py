@@ -36,6 +36,8 @@ class Secrets:
     manager: KeyPair
     scheduler: KeyPair
     front_proxy: KeyPair
+    kubelet_client: KeyPair
+    node: KeyPair
     token_key: Path
 
     def kubeconfig(self, url: str, identity: KeyPair) -> str:
@@ -71,11 +73,15 @@ def make_secrets(folder: Path) -> Secrets:
         manager=authority.issue("system:kube-controller-manager"),
         scheduler=authority.issue("system:kube-scheduler"),
         front_proxy=front.issue("front-proxy-client"),
+        kubelet_client=authority.issue("kube-apiserver-kubelet-client"),
+        node=authority.issue("local-node", ["system:masters"]),
         token_key=signing_key(place / "service-account.key"),
     )
 
 
-def commands(binaries: Binaries, folder: Path, ports: Ports, secrets: Secrets) -> Mapping[str, list[str | Path]]:
+def commands(
+    binaries: Binaries, folder: Path, ports: Ports, secrets: Secrets, node_grace: int | None = None
+) -> Mapping[str, list[str | Path]]:
     """What to run, in the order of starting; each waits for the one before it by itself."""
     (folder / "audit-policy.yaml").write_text(audit.POLICY)
     api = f"https://127.0.0.1:{ports.api}"
@@ -96,6 +102,7 @@ def commands(binaries: Binaries, folder: Path, ports: Ports, secrets: Secrets) -
                     "use-service-account-credentials": "true",
                 }
             ),
+            *_flags(_node_monitor(node_grace) if node_grace else {}),
         ],
         "kube-scheduler": [
             binaries.kube_scheduler,
@@ -141,6 +148,9 @@ def _apiserver(folder: Path, ports: Ports, secrets: Secrets) -> Mapping[str, str
         "client-ca-file": secrets.authority,
         "authorization-mode": "RBAC",
         "allow-privileged": "true",
+        # who asks a node for logs; without an authority for their certificates nodes are not verified
+        "kubelet-client-certificate": secrets.kubelet_client.certificate,
+        "kubelet-client-key": secrets.kubelet_client.key,
         "service-cluster-ip-range": SERVICE_RANGE,
         "service-account-issuer": ISSUER,
         "service-account-key-file": secrets.token_key,
@@ -159,6 +169,11 @@ def _apiserver(folder: Path, ports: Ports, secrets: Secrets) -> Mapping[str, str
         "shutdown-delay-duration": "0s",
         "profiling": "false",
     }
+
+
+def _node_monitor(grace: int) -> Mapping[str, str | Path | int]:
+    """How soon a silent node is noticed."""
+    return {"node-monitor-grace-period": f"{grace}s", "node-monitor-period": "1s"}
 
 
 def _client(port: int, kubeconfig: Path, secrets: Secrets) -> Mapping[str, str | Path | int]:

@@ -38,11 +38,11 @@ class Authority:
         self.certificate = folder / f"{name}.crt"
         self.certificate.write_bytes(builder.sign(self._key, hashes.SHA256()).public_bytes(_PEM))
 
-    def issue(self, name: str, groups: Sequence[str] = ()) -> KeyPair:
-        """A pair good for a client of that name and groups, and for any server on this machine."""
+    def issue(self, name: str, groups: Sequence[str] = (), addresses: Sequence[str] = SERVER_ADDRESSES) -> KeyPair:
+        """A pair good for a client of that name and groups, and for a server at those addresses."""
         key = ec.generate_private_key(ec.SECP256R1())
         names: list[x509.GeneralName] = [x509.DNSName(text) for text in SERVER_NAMES]
-        names += [x509.IPAddress(ipaddress.ip_address(text)) for text in SERVER_ADDRESSES]
+        names += [x509.IPAddress(ipaddress.ip_address(text)) for text in addresses]
         usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
         builder = _builder(_name(name, groups), self._subject, key.public_key())
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)

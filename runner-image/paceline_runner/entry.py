@@ -43,7 +43,7 @@ class Entry:
         who = Registration(
             name=settings.name, pool=settings.pool, kinds=self._kinds, tags=settings.tags, slots=settings.slots,
             lease=timedelta(seconds=settings.lease), install=settings.install, namespace=settings.namespace,
-            group=settings.group, external=settings.external, hostname=socket.gethostname(),
+            group=settings.group, external=settings.external, hostname=settings.pod_name or socket.gethostname(),
             pod_uid=settings.pod_uid, revision=settings.revision,
         )  # fmt: skip
         sent = time.monotonic()

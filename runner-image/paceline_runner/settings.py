@@ -31,6 +31,7 @@ class Settings:
     install: str | None = None
     external: bool = True
     pod_uid: str | None = None
+    pod_name: str | None = None
     revision: str | None = None
     tags: tuple[str, ...] = ()
     taints: str | None = None

@@ -125,13 +125,18 @@ class Database:
         self.address = address
 
     @classmethod
-    async def open(cls, url: str, *, size: int = 4, ready: int = 1) -> Self:
-        """Connect `ready` times, up to `size` times on demand; PgBouncer is found out if the URL does not say it."""
+    async def open(cls, url: str, *, size: int = 4, ready: int = 1, application: str = "paceline") -> Self:
+        """Connect `ready` times, up to `size` times on demand; PgBouncer is found out if the URL does not say it.
+
+        `application` is who the server thinks we are, unless the URL says otherwise.
+        """
         address = Address.parse(url)
         with in_our_words(address):
             if not address.pgbouncer and await behind_pgbouncer(address.url):
                 address = Address(address.url, pgbouncer=True)
             options: dict[str, Any] = {"statement_cache_size": 0} if address.pgbouncer else {}
+            if "application_name=" not in address.url:
+                options["server_settings"] = {"application_name": application}
             pool = await asyncpg.create_pool(
                 address.url, min_size=ready, max_size=size, timeout=10, reset=_nothing_to_reset, **options
             )

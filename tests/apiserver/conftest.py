@@ -1,6 +1,5 @@
 """A real control plane for the whole run, and a namespace for each test."""
 
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,29 +7,21 @@ import pytest
 
 from paceline_dev import crds as generator
 from paceline_dev.audit import AuditLog
-from paceline_dev.binaries import find_binaries
-from paceline_dev.control_plane import ControlPlane
 from paceline_dev.kubectl import Kubectl
-from paceline_dev.progress import stderr_reporter
+from support.plane import admin, own_namespace, shared_plane
 from support.shared import shared
 
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a running control plane, shared by all tests of the run."""
-    binaries = find_binaries(stderr_reporter())
-
-    def start(owner: int) -> tuple[object, dict[str, str]]:
-        plane = ControlPlane.start(binaries, owner=owner)
-        return plane, {"folder": str(plane.folder)}
-
-    return Path(shared(tmp_path_factory, "control-plane", start)["folder"])
+    return shared_plane(tmp_path_factory, "control-plane")
 
 
 @pytest.fixture(scope="session")
 def kubectl(control_plane: Path) -> Kubectl:
     """kubectl as the cluster's administrator."""
-    return Kubectl(find_binaries(stderr_reporter()).kubectl, control_plane / "kubeconfig")
+    return admin(control_plane)
 
 
 @pytest.fixture(scope="session")
@@ -56,8 +47,5 @@ def crds(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> list[str
 @pytest.fixture
 def namespace(kubectl: Kubectl) -> Iterator[str]:
     """A namespace of the test's own, with its default service account."""
-    name = f"t-{secrets.token_hex(4)}"
-    kubectl.run("create", "namespace", name)
-    kubectl.run("wait", "serviceaccount/default", "-n", name, "--for=create", "--timeout=30s")
-    yield name
-    kubectl.run("delete", "namespace", name, "--wait=false")
+    with own_namespace(kubectl) as name:
+        yield name

@@ -109,6 +109,7 @@ CREATE TABLE paceline.runner_group (
     paused     boolean NOT NULL DEFAULT false,
     slots      integer NOT NULL DEFAULT 1,
     tags       text[] NOT NULL DEFAULT '{}',
+    numbered   bigint NOT NULL DEFAULT 0,          -- Runners that were given a number so far
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     UNIQUE (install, namespace, name)
 ) WITH (fillfactor = 50);
@@ -121,6 +122,7 @@ CREATE TABLE paceline.runner (
     namespace  text NOT NULL,
     name       text NOT NULL,
     external   boolean NOT NULL DEFAULT false,
+    retiring   boolean NOT NULL DEFAULT false,     -- chosen to go: whatever registers in its name drains
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     seen_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
     UNIQUE (install, namespace, name)
@@ -168,11 +170,15 @@ CREATE TABLE paceline.incarnation (
     special       integer[] NOT NULL DEFAULT '{}',   -- the same, but rated or late: a claim must look closer
     late          integer[] NOT NULL DEFAULT '{}',   -- those of them that it leaves to others for 5 s
     lane_version  bigint NOT NULL DEFAULT -1,
-    cancels       boolean NOT NULL DEFAULT false     -- somebody wants one of its jobs cancelled
+    cancels       boolean NOT NULL DEFAULT false,    -- somebody wants one of its jobs cancelled
+    idle_since    timestamptz DEFAULT clock_timestamp(),   -- as its heartbeats saw it; NULL while it holds jobs
+    suspect       text                               -- the cause, should its lease end now
 ) WITH (fillfactor = 20);
-CREATE INDEX incarnation_runner ON paceline.incarnation (runner);
--- not by lease_until: a heartbeat changes that, and would then not be a HOT update
+CREATE INDEX incarnation_runner ON paceline.incarnation (runner, id);
+-- nothing that a heartbeat changes (lease_until, idle_since) is in an index: it would not be a HOT update any more
 CREATE INDEX incarnation_live ON paceline.incarnation (id) WHERE state <> 'z';
+CREATE INDEX incarnation_live_runner ON paceline.incarnation (runner) WHERE state <> 'z';
+CREATE INDEX incarnation_live_pod ON paceline.incarnation (pod_uid) WHERE state <> 'z' AND pod_uid IS NOT NULL;
 
 CREATE TABLE paceline.leader (              -- one row for each group with dispatch: Leader
     grp         integer PRIMARY KEY REFERENCES paceline.runner_group ON DELETE CASCADE,

@@ -102,7 +102,8 @@ BEGIN
     INSERT INTO paceline.incarnation AS i (runner, pool, login, state, lease, lease_until, hostname, pod_uid, revision,
                                            slots, kinds, tags)
     SELECT v_runner.id, v_group.pool, session_user,
-           CASE WHEN EXISTS (SELECT FROM paceline.effective_taints(v_runner.id) t WHERE t.effect = 'Drain')
+           CASE WHEN v_runner.retiring
+                     OR EXISTS (SELECT FROM paceline.effective_taints(v_runner.id) t WHERE t.effect = 'Drain')
                 THEN 'd' ELSE 'a' END::"char",
            make_interval(secs => p_lease), clock_timestamp() + make_interval(secs => p_lease), p_hostname, p_pod_uid,
            p_revision, p_slots, p_kinds, p_tags
@@ -128,14 +129,20 @@ END $$;
 
 -- One update on a row of its own page: heartbeats never wait for a claim. A lease that has ended is not revived; `cause`
 -- says by whom. `leave`: it is tainted to drain, so its jobs go back at the drain's timeout; else it may take its time.
+-- It also notes since when it has held nothing, in the same update: work that began and ended between two heartbeats is
+-- not seen.
 CREATE FUNCTION paceline.heartbeat(p_incarnation bigint)
 RETURNS TABLE (verdict text, lease_until timestamptz, cancelled bigint[], cause text, leave boolean, held integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
-DECLARE v paceline.incarnation;
+DECLARE
+    v paceline.incarnation;
+    v_held constant integer := (SELECT count(*) FROM paceline.job j WHERE j.incarnation = p_incarnation AND j.state = 'x');
 BEGIN
     PERFORM paceline.own(p_incarnation);
-    UPDATE paceline.incarnation i SET lease_until = clock_timestamp() + i.lease
+    UPDATE paceline.incarnation i
+       SET lease_until = clock_timestamp() + i.lease,
+           idle_since = CASE WHEN v_held = 0 THEN coalesce(i.idle_since, clock_timestamp()) END
      WHERE i.id = p_incarnation AND i.state <> 'z' AND i.lease_until > clock_timestamp()
     RETURNING i.* INTO v;
     IF NOT FOUND THEN
@@ -145,8 +152,7 @@ BEGIN
         RETURN QUERY SELECT
             CASE v.state WHEN 'd' THEN 'draining' ELSE 'ok' END, v.lease_until,
             CASE WHEN v.cancels THEN paceline.cancelled(p_incarnation) END, NULL,
-            v.state = 'd' AND EXISTS (SELECT FROM paceline.effective_taints(v.runner) t WHERE t.effect = 'Drain'),
-            (SELECT count(*)::integer FROM paceline.job j WHERE j.incarnation = p_incarnation AND j.state = 'x');
+            v.state = 'd' AND EXISTS (SELECT FROM paceline.effective_taints(v.runner) t WHERE t.effect = 'Drain'), v_held;
     END IF;
 END $$;
 

@@ -1,14 +1,19 @@
 -- Housekeeping: whoever finds it due does it, at most ten times a second for the whole database, inside a call that is
 -- made anyway. Nothing here waits for a lock: what somebody else holds is done by him or next time.
 
+-- Leases that have ended; where somebody suspected why, with that cause.
 CREATE FUNCTION paceline.sweep() RETURNS integer
 LANGUAGE plpgsql AS $$
-DECLARE v_ids bigint[];
+DECLARE v_ids bigint[]; v_causes text[]; v_cause text; v_jobs integer := 0;
 BEGIN
-    SELECT array_agg(x.id) INTO v_ids FROM (
-        SELECT i.id FROM paceline.incarnation i WHERE i.state <> 'z' AND i.lease_until <= clock_timestamp()
+    SELECT array_agg(x.id), array_agg(coalesce(x.suspect, 'LeaseExpired')) INTO v_ids, v_causes FROM (
+        SELECT i.id, i.suspect FROM paceline.incarnation i WHERE i.state <> 'z' AND i.lease_until <= clock_timestamp()
          ORDER BY i.id LIMIT 100 FOR UPDATE SKIP LOCKED) x;
-    RETURN paceline.end_incarnations(v_ids, 'LeaseExpired', false);
+    FOR v_cause IN SELECT DISTINCT c FROM unnest(v_causes) c LOOP
+        v_jobs := v_jobs + paceline.end_incarnations(
+            ARRAY(SELECT x.id FROM unnest(v_ids, v_causes) x (id, cause) WHERE x.cause = v_cause), v_cause, false);
+    END LOOP;
+    RETURN v_jobs;
 END $$;
 
 -- Scheduled jobs that the caller has locked become ready in this order, or knock if they have a key; their pools.

@@ -6,7 +6,8 @@ RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, 
 #variable_conflict use_column
 DECLARE v_pool paceline.pool; v_id integer := paceline.pool_for(p_pool);
 BEGIN
-    SELECT p.* INTO v_pool FROM paceline.pool p WHERE p.id = v_id FOR UPDATE;
+    -- no stronger: a registration holds its group and then refers to the pool, and we go on to the group
+    SELECT p.* INTO v_pool FROM paceline.pool p WHERE p.id = v_id FOR NO KEY UPDATE;
     PERFORM paceline.require(v_pool.id, 'operator');
     IF v_pool.namespace IS NULL THEN   -- whoever serves a pool first owns it
         UPDATE paceline.pool p SET install = p_install, namespace = p_namespace WHERE p.id = v_pool.id;

@@ -55,7 +55,7 @@ BEGIN
       JOIN paceline.incarnation i ON i.runner = r.id
       LEFT JOIN paceline.leader l ON l.grp = g.id
      WHERE g.pool = ANY (v_pools) AND (p_group IS NULL OR p_group IN (g.name, g.namespace || '/' || g.name))
-       AND (i.state <> 'z' OR i.cause = 'LeaseExpired'
+       AND (i.state <> 'z' OR i.cause IN ('LeaseExpired', i.suspect)
             AND NOT EXISTS (SELECT FROM paceline.incarnation o WHERE o.runner = r.id AND o.id > i.id))
      ORDER BY i.id DESC;
 END $$;

@@ -1,0 +1,102 @@
+"""`paceline operator`: what the operator's pod runs."""
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from paceline_cli.runner import LogForm
+
+if TYPE_CHECKING:
+    from paceline_operator.handlers.settings import Settings
+
+NOT_INSTALLED: Final = 'the operator is not installed here: pip install "paceline[operator]"'
+
+
+def operator(
+    install: Annotated[
+        str,
+        typer.Option(envvar="PACELINE_INSTALL", metavar="NAME",
+                     help="The operator's name in the databases; clusters that share one need different names."),
+    ] = "paceline",
+    namespaces: Annotated[
+        str,
+        typer.Option(envvar="PACELINE_NAMESPACES", metavar="A,B", help="Look after these namespaces only."),
+    ] = "",
+    listen: Annotated[
+        str,
+        typer.Option(envvar="PACELINE_OPERATOR_LISTEN", metavar="HOST:PORT", help="For probes and metrics."),
+    ] = "0.0.0.0:8081",
+    kubeconfig: Annotated[
+        str | None,
+        typer.Option(envvar="KUBECONFIG", metavar="FILE", help="How to reach the cluster from outside of it."),
+    ] = None,
+    context: Annotated[str | None, typer.Option(metavar="NAME", help="Which context of the kubeconfig.")] = None,
+    watch_nodes: Annotated[
+        bool,
+        typer.Option("--watch-nodes/--no-watch-nodes", envvar="PACELINE_WATCH_NODES",
+                     help="Drain runners of cordoned nodes; wants the right to read nodes."),
+    ] = True,
+    log_format: Annotated[
+        LogForm,
+        typer.Option(envvar="PACELINE_LOG_FORMAT", metavar="|".join(LogForm), help="How the log is written."),
+    ] = LogForm.AUTO,
+    log_level: Annotated[
+        str,
+        typer.Option(envvar="PACELINE_LOG_LEVEL", metavar="LEVEL", help="debug, info, warning or error."),
+    ] = "info",
+) -> None:  # fmt: skip
+    """Keep RunnerGroups as they are wanted: Runners, their pods, and what the database knows of them."""
+    from paceline.errors import PacelineError
+    from paceline.logs import set_up
+
+    try:
+        settings = _settings(install, namespaces, listen, kubeconfig, context, watch_nodes=watch_nodes)
+        set_up(log_format.value, log_level)
+        _operate(settings)
+    except PacelineError as error:
+        typer.secho(f"error: {' '.join(str(error).split())}", err=True, fg=typer.colors.RED)
+        raise typer.Exit(1) from None
+
+
+def _settings(
+    install: str, namespaces: str, listen: str, kubeconfig: str | None, context: str | None, *, watch_nodes: bool
+) -> "Settings":
+    from paceline.errors import InvalidInputError
+
+    try:
+        from paceline_operator.handlers.settings import Settings
+    except ModuleNotFoundError as error:
+        raise InvalidInputError(f"{NOT_INSTALLED} (there is no {error.name})") from None
+    host, colon, port = listen.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise InvalidInputError(f'--listen "{listen}" is not HOST:PORT, for example 0.0.0.0:8081')
+    return Settings(
+        install=install,
+        namespaces=tuple(each.strip() for each in namespaces.split(",") if each.strip()),
+        kubeconfig=kubeconfig,
+        context=context,
+        host=host.strip("[]"),
+        port=int(port),
+        watch_nodes=watch_nodes,
+    )
+
+
+def _operate(settings: "Settings") -> None:
+    import asyncio
+    import signal
+
+    from paceline_operator.handlers.operator import operate
+
+    async def live() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        await operate(settings, stop)
+
+    asyncio.run(live())
+
+
+def add_to(app: typer.Typer) -> None:
+    """Make it a command of the app."""
+    app.command("operator", short_help="Operate RunnerGroups; what the operator's pod runs.")(operator)

@@ -1,0 +1,204 @@
+"""The databases that groups live in: one small pool of connections for each, shared by all groups that name it.
+
+Each database is looked at once a second, in one call that also does its housekeeping. A database that does not answer
+keeps nobody waiting: its groups are told, and hear of it again when it is back.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from paceline.database import Database
+from paceline.errors import DatabaseError, InvalidInputError, PacelineError, SchemaError
+from paceline.operating import GroupObserved, Operating
+from paceline_operator.domain.reasons import Reason
+from paceline_operator.ports.cluster import Cluster
+
+log = logging.getLogger("paceline.operator")
+
+CONNECTIONS: Final = 2
+LOOK_SECONDS: Final = 1.0
+ANSWER_SECONDS: Final = 10.0
+FRESH_SECONDS: Final = 15.0
+"""For so long a Secret that was read is believed."""
+UNUSED_SECONDS: Final = 60.0
+Key = tuple[str, str]
+"""Namespace and name of a group."""
+
+
+class QueueTroubleError(PacelineError):
+    """A database cannot be used now; `reason` and the message are what its groups report."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        """Say why."""
+        super().__init__(message)
+        self.reason = reason
+
+
+def trouble_of(error: Exception) -> QueueTroubleError:
+    """What an error means for those who wanted to use the database."""
+    match error:
+        case QueueTroubleError():
+            return error
+        case SchemaError():
+            return QueueTroubleError(Reason.SCHEMA_TOO_OLD, str(error))
+        case InvalidInputError():
+            return QueueTroubleError(Reason.SECRET_INVALID, str(error))
+        case TimeoutError():
+            return QueueTroubleError(Reason.UNREACHABLE, f"the database has not answered within {ANSWER_SECONDS:g} s")
+        case _:
+            return QueueTroubleError(Reason.UNREACHABLE, str(error))
+
+
+@dataclass(slots=True)
+class _Secret:
+    url: str
+    read: float
+
+
+@dataclass
+class Queue:
+    """One database, as its groups see it."""
+
+    url: str = field(repr=False)
+    install: str
+    wake: Callable[[Key], None]
+    groups: dict[Key, float] = field(default_factory=dict)
+    """Who uses it, and when they last asked."""
+    seen: dict[Key, GroupObserved] = field(default_factory=dict)
+    trouble: QueueTroubleError | None = None
+    operating: Operating | None = None
+    _database: Database | None = None
+    _task: "asyncio.Task[None] | None" = None
+    _first: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def ready(self) -> Operating:
+        """How to operate it; QueueTroubleError while it does not answer."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._watch())
+        await self._first.wait()
+        if self.trouble is not None:
+            raise self.trouble
+        assert self.operating is not None
+        return self.operating
+
+    async def _watch(self) -> None:
+        while True:
+            began = time.monotonic()
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    self._note(await (await self._opened()).observe(self.install))
+            except (PacelineError, TimeoutError, OSError) as error:
+                self._fail(trouble_of(error))
+            self._first.set()
+            await asyncio.sleep(max(0.1, LOOK_SECONDS - (time.monotonic() - began)))
+
+    async def _opened(self) -> Operating:
+        if self._database is None:
+            self._database = await Database.open(self.url, size=CONNECTIONS, application="paceline-operator")
+            self.operating = Operating(self._database)
+        assert self.operating is not None
+        return self.operating
+
+    def _note(self, found: list[GroupObserved]) -> None:
+        now = {(each.namespace, each.name): each for each in found}
+        before, self.seen = self.seen, now
+        if self.trouble is not None:
+            log.info("a database answers again")
+            self.trouble = None
+            changed = set(self.groups)
+        else:
+            changed = {key for key in self.groups if _news(before.get(key), now.get(key))}
+        for key in changed:
+            self.wake(key)
+
+    def _fail(self, trouble: QueueTroubleError) -> None:
+        if self.trouble is None or str(self.trouble) != str(trouble):
+            log.warning("a database cannot be used: %s", trouble)
+            for key in self.groups:
+                self.wake(key)
+        self.trouble = trouble
+
+    async def close(self) -> None:
+        """Let go of it."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        if self._database is not None:
+            try:
+                async with asyncio.timeout(2):
+                    await self._database.close()
+            except (DatabaseError, TimeoutError):
+                self._database.terminate()
+
+
+def _news(before: GroupObserved | None, now: GroupObserved | None) -> bool:
+    """Whether a group's loop should look. How much waits and runs is reported with the next look, whenever that is."""
+    if before is None or now is None:
+        return before is not now
+    return any(
+        getattr(before, name) != getattr(now, name) for name in ("registered", "draining", "leader", "epoch", "paused")
+    )
+
+
+class Queues:
+    """All databases of an operator, found through the groups' Secrets."""
+
+    def __init__(self, cluster: Cluster, install: str, wake: Callable[[Key], None]) -> None:
+        """`wake` is called when something of interest to a group has happened in its database."""
+        self._cluster, self._install, self._wake = cluster, install, wake
+        self._secrets: dict[tuple[str, str], _Secret] = {}
+        self._queues: dict[str, Queue] = {}
+
+    async def of(self, group: Key, secret: str) -> Queue:
+        """The database of a group. QueueTroubleError: its Secret is not there, or is no use."""
+        url = await self._url(group[0], secret)
+        queue = self._queues.get(url)
+        if queue is None:
+            queue = self._queues[url] = Queue(url, self._install, self._wake)
+        for other in self._queues.values():
+            if other is not queue:
+                other.groups.pop(group, None)
+        queue.groups[group] = time.monotonic()
+        return queue
+
+    async def _url(self, namespace: str, name: str) -> str:
+        known = self._secrets.get((namespace, name))
+        if known is not None and time.monotonic() - known.read < FRESH_SECONDS:
+            return known.url
+        data = await self._cluster.read_secret(namespace, name)
+        if data is None:
+            raise QueueTroubleError(Reason.SECRET_MISSING, f'there is no Secret "{name}" in {namespace}: create it')
+        if not (url := data.get("url", "").strip()):
+            raise QueueTroubleError(Reason.SECRET_MISSING, f'Secret "{name}" has no key url: add the database\'s URL')
+        self._secrets[namespace, name] = _Secret(url, time.monotonic())
+        return url
+
+    def reachable(self) -> list[Operating]:
+        """Those that answer now."""
+        return [each.operating for each in self._queues.values() if each.operating is not None and each.trouble is None]
+
+    def last_known(self, group: Key) -> Queue | None:
+        """The database that a group was last seen in, for one whose Secret is gone before it."""
+        return next((queue for queue in self._queues.values() if group in queue.groups), None)
+
+    async def forget(self, group: Key) -> None:
+        """A group is gone."""
+        for queue in self._queues.values():
+            queue.groups.pop(group, None)
+        await self.close_unused()
+
+    async def close_unused(self) -> None:
+        """Let go of databases that no group uses any more."""
+        for url in [url for url, queue in self._queues.items() if not queue.groups]:
+            await self._queues.pop(url).close()
+
+    async def close(self) -> None:
+        """Let go of all of them."""
+        await asyncio.gather(*(queue.close() for queue in self._queues.values()))
+        self._queues.clear()

@@ -1,0 +1,1 @@
+"""What the operator decides. Pure: no kopf, no client, no database, no clock; values in, values with a reason out."""

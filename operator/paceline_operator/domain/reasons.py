@@ -1,0 +1,80 @@
+"""The reasons of conditions and events. They are part of the API: programs compare them, none changes its meaning."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """One word for programs; the message beside it is for people."""
+
+    # Ready
+    AS_WANTED = "AsWanted"
+    """As many runners as wanted, and all may claim."""
+    SCALING_UP = "ScalingUp"
+    """Runners are still to come, or are starting."""
+    SCALING_DOWN = "ScalingDown"
+    """Runners are to go once they hold no job."""
+    NOT_READY = "RunnersNotReady"
+    """Runners that should work do not: the message says how many, and why where it is known."""
+    PAUSED = "Paused"
+    """The annotation paceline.dev/paused stops claims and scaling."""
+    DELETING = "Deleting"
+    """The group drains and goes."""
+    INVALID = "InvalidSpec"
+    """The spec cannot be read: the message names the field."""
+
+    # QueueReachable
+    REACHABLE = "Reachable"
+    SECRET_MISSING = "SecretMissing"  # noqa: S105 -- a reason, not a secret
+    """The Secret of spec.database.secretRef, or its key url, is not there."""
+    SECRET_INVALID = "SecretInvalid"  # noqa: S105
+    """The url in the Secret is none."""
+    UNREACHABLE = "Unreachable"
+    """The database does not answer, or refuses the login."""
+    SCHEMA_TOO_OLD = "SchemaTooOld"
+    """`paceline migrate` has to be run; nothing is changed until then."""
+    REFUSED = "Refused"
+    """The database does not let this group serve its pool: the message says why and what to do."""
+    POOL_CONFLICT = "PoolConflict"
+    """A group with dispatch Leader must be the only one on its pool."""
+
+    # Available
+    AVAILABLE = "Available"
+    UNAVAILABLE = "Unavailable"
+    EMPTY = "Empty"
+    """No runner is wanted now."""
+
+    # Progressing
+    STABLE = "Stable"
+    PROGRESSING = "Progressing"
+    TEMPLATE_INVALID = "TemplateInvalid"
+    """No pod can be made of the template: the message says what to change."""
+    TEMPLATE_REFUSED = "TemplateRefused"
+    """The API server refuses pods of this template: the message is its own."""
+    CANNOT_START = "CannotStart"
+    """Pods are there and do not start: the message is the kubelet's or the scheduler's own."""
+    FAILING = "RunnersFailing"
+    """Pods end before they have registered; one at a time is tried, less and less often."""
+    QUOTA = "QuotaExceeded"
+    """The namespace's quota does not allow more pods."""
+
+    # ScalingActive
+    MANUAL = "Manual"
+    """spec.replicas counts, and nobody else writes it."""
+    EXTERNAL = "External"
+    """An HPA or KEDA writes spec.replicas."""
+
+    # LeaderElected
+    ELECTED = "Elected"
+    NOBODY_ELIGIBLE = "NobodyEligible"
+    """No runner of the group may lead now: none is registered, or each is tainted."""
+
+    # Paused
+    NOT_PAUSED = "NotPaused"
+
+    # Runner: Ready, Registered
+    REGISTERED = "Registered"
+    NOT_REGISTERED = "NotRegistered"
+    STARTING = "Starting"
+    DRAINING = "Draining"
+    FAILED = "Failed"
+    NO_POD = "NoPod"

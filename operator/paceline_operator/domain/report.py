@@ -1,0 +1,192 @@
+"""What the operator tells about a group and its Runners: counts and conditions, recomputed from what was seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from paceline_operator.api.v1alpha1 import Leader, QueueStatus, RunnerGroupStatus, RunnerStatus
+from paceline_operator.domain.conditions import Finding, merge, no, unknown, yes
+from paceline_operator.domain.failures import TRIALS
+from paceline_operator.domain.levers import is_paused
+from paceline_operator.domain.lives import Life
+from paceline_operator.domain.names import selector
+from paceline_operator.domain.plan import Plan
+from paceline_operator.domain.reasons import Reason
+from paceline_operator.domain.seen import GroupSeen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """What went wrong while looking or acting, besides what the plan itself knows."""
+
+    queue: tuple[Reason, str] | None = None
+    """Why the database cannot be used."""
+    start: tuple[Reason, str] | None = None
+    """Why pods could not be created."""
+    shared_login: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """The Runners of a group, by how they are."""
+
+    staying: int = 0
+    ready: int = 0
+    busy: int = 0
+    pending: int = 0
+    leaving: int = 0
+    stuck: Sequence[str] = field(default_factory=tuple)
+    """What pods that cannot start have to say."""
+
+
+def count(lives: Sequence[Life]) -> Counts:
+    """How many are how."""
+    staying = [life for life in lives if life.staying]
+    serving = [life for life in staying if life.serving is not None]
+    pending = [life for life in staying if life.serving is None and life.pod is not None and life.pod.live]
+    return Counts(
+        staying=len(staying),
+        ready=len(serving),
+        busy=sum(life.held > 0 for life in serving),
+        pending=len(pending),
+        leaving=len(lives) - len(staying),
+        stuck=tuple(
+            f"pod {life.pod.name}: {life.pod.stuck}" for life in pending if life.pod is not None and life.pod.stuck
+        ),
+    )
+
+
+def report_group(
+    seen: GroupSeen, plan: Plan, trouble: Trouble, queue: QueueStatus | None = None, leader: Leader | None = None
+) -> RunnerGroupStatus:
+    """The status of a group."""
+    group, counts = seen.group, count(plan.lives)
+    old = group.status
+    known = seen.registrations is not None
+    findings = [
+        _ready(seen, plan, counts, trouble),
+        _available(plan, counts, known=known),
+        _progressing(seen, plan, counts, trouble),
+        _scaling(seen),
+        _queue(trouble),
+        *([_leader(leader, known=known)] if group.spec.dispatch == "Leader" else []),
+        yes("Paused", Reason.PAUSED, "no claims and no scaling until paceline.dev/paused is removed")
+        if is_paused(group) else no("Paused", Reason.NOT_PAUSED),
+    ]  # fmt: skip
+    return RunnerGroupStatus(
+        pool=group.pool,
+        replicas=counts.staying,
+        ready_replicas=counts.ready if known else old.ready_replicas,
+        busy_replicas=counts.busy if known else old.busy_replicas,
+        idle_replicas=counts.ready - counts.busy if known else old.idle_replicas,
+        pending_replicas=counts.pending if known else old.pending_replicas,
+        selector=selector(group.metadata.name),
+        leader=leader if group.spec.dispatch == "Leader" else None,
+        queue=queue or old.queue,
+        recommendation=old.recommendation,
+        current_revision=seen.revision or None,
+        update_revision=seen.revision or None,
+        observed_generation=group.metadata.generation,
+        conditions=merge(old.conditions, findings, group.metadata.generation, seen.now),
+    )
+
+
+def _ready(seen: GroupSeen, plan: Plan, counts: Counts, trouble: Trouble) -> Finding:
+    if seen.group.metadata.deletion_timestamp is not None:
+        return no("Ready", Reason.DELETING, f"{counts.leaving + counts.staying} runners drain before the group goes")
+    if trouble.queue is not None:
+        return no("Ready", *trouble.queue)
+    if is_paused(seen.group):
+        return no("Ready", Reason.PAUSED, "paceline.dev/paused stops claims and scaling: remove it to go on")
+    problem = _problem(seen, plan, counts, trouble)
+    if problem is not None:
+        return no("Ready", *problem)
+    if counts.staying < plan.size or counts.pending:
+        return no("Ready", Reason.SCALING_UP, f"{counts.ready} of {plan.size} runners are ready")
+    if counts.staying > plan.size:
+        return no("Ready", Reason.SCALING_DOWN, f"{counts.staying - plan.size} runners are to go once they hold no job")
+    if counts.ready < plan.size:
+        return no("Ready", Reason.NOT_READY, f"{counts.ready} of {plan.size} runners are ready")
+    return yes(
+        "Ready", Reason.AS_WANTED, f"{counts.ready} runners are ready" if plan.size else "no runner is wanted now"
+    )
+
+
+def _available(plan: Plan, counts: Counts, *, known: bool) -> Finding:
+    if not known:
+        return unknown("Available", Reason.UNREACHABLE, "the database does not say who works")
+    if plan.size == 0 and counts.ready == 0:
+        return yes("Available", Reason.EMPTY, "no runner is wanted now")
+    if counts.ready:
+        return yes("Available", Reason.AVAILABLE, f"{counts.ready} runners may claim")
+    return no("Available", Reason.UNAVAILABLE, "no runner may claim")
+
+
+def _problem(seen: GroupSeen, plan: Plan, counts: Counts, trouble: Trouble) -> tuple[Reason, str] | None:
+    """What keeps runners from starting."""
+    if seen.template_problem:
+        return Reason.TEMPLATE_INVALID, seen.template_problem
+    if trouble.start is not None:
+        return trouble.start
+    if plan.memory.unborn >= TRIALS:
+        return (
+            Reason.FAILING,
+            f"{plan.memory.unborn} pods in a row ended before they had registered; {plan.memory.told}",
+        )
+    if counts.stuck:
+        return Reason.CANNOT_START, counts.stuck[0]
+    return None
+
+
+def _progressing(seen: GroupSeen, plan: Plan, counts: Counts, trouble: Trouble) -> Finding:
+    problem = _problem(seen, plan, counts, trouble)
+    if problem is not None:
+        return no("Progressing", *problem)
+    if trouble.queue is not None:
+        return no("Progressing", *trouble.queue)
+    if counts.staying == plan.size and not counts.pending and not counts.leaving:
+        return yes("Progressing", Reason.STABLE)
+    return yes(
+        "Progressing", Reason.PROGRESSING, f"{counts.staying} of {plan.size} runners are there, {counts.leaving} leave"
+    )
+
+
+def _scaling(seen: GroupSeen) -> Finding:
+    mode = seen.group.spec.scaling_mode
+    if mode == "External":
+        return yes("ScalingActive", Reason.EXTERNAL, "spec.replicas is another's to write: an HPA's or KEDA's")
+    return no("ScalingActive", Reason.MANUAL, "spec.replicas counts")
+
+
+def _queue(trouble: Trouble) -> Finding:
+    if trouble.queue is not None:
+        return no("QueueReachable", *trouble.queue)
+    hint = "the pods share the operator's login: give them their own with spec.database.runnerSecretRef"
+    return yes("QueueReachable", Reason.REACHABLE, hint if trouble.shared_login else "")
+
+
+def _leader(leader: Leader | None, *, known: bool) -> Finding:
+    if not known:
+        return unknown("LeaderElected", Reason.UNREACHABLE, "the database does not say who leads")
+    if leader is None or leader.runner is None:
+        return no("LeaderElected", Reason.NOBODY_ELIGIBLE, "no runner may lead: none is registered, or each is tainted")
+    return yes("LeaderElected", Reason.ELECTED, f"{leader.runner} leads")
+
+
+def report_runner(life: Life, seen: GroupSeen) -> RunnerStatus | None:
+    """The status of a Runner; None while there is nothing new to say. A plain life is one write: when it is ready."""
+    if life.runner.resource is None or life.runner.deleting or not life.staying:
+        return None
+    old, pod, serving = life.runner.resource.status, life.pod, life.serving
+    generation = life.runner.resource.metadata.generation
+    if serving is not None and pod is not None:
+        ready, registered = yes("Ready", Reason.REGISTERED), yes("Registered", Reason.REGISTERED)
+        status = RunnerStatus(pod_name=pod.name, incarnation=serving.incarnation, revision=pod.revision or None)
+    elif old.incarnation is None or pod is None or (pod.live and life.registration_of(pod) is None):
+        return None  # it has yet to come, or what it was is not yet replaced: the next one tells
+    else:
+        reason = Reason.FAILED if pod.ended and pod.exit_code != 0 else Reason.DRAINING
+        ready, registered = no("Ready", reason, pod.end_reason), no("Registered", Reason.NOT_REGISTERED)
+        status = RunnerStatus(pod_name=old.pod_name, incarnation=old.incarnation, revision=old.revision)
+    conditions = merge(old.conditions, (ready, registered), generation, seen.now)
+    fresh = status.model_copy(update={"observed_generation": generation, "conditions": conditions})
+    return None if fresh == old else fresh

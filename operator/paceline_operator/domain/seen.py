@@ -1,0 +1,195 @@
+"""What a decision is made from: one group, its Runners, pods and registrations, as one look found them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from paceline_operator.api.core import ContainerStatus, Node, Pod
+from paceline_operator.api.v1alpha1 import Runner, RunnerGroup
+from paceline_operator.domain.names import LABEL_REVISION, LABEL_RUNNER, RUNNER_CONTAINER, boot_of
+
+EVICT_ANNOTATIONS = ("cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt")
+CANNOT_START = frozenset(
+    {
+        "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError",
+        "CreateContainerError", "RunContainerError", "CrashLoopBackOff",
+    }
+)  # fmt: skip
+"""Reasons of a waiting container that time alone seldom mends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodSeen:
+    """A pod of the group."""
+
+    name: str
+    uid: str
+    runner: str
+    """Name of the Runner that it says it is of."""
+    boot: int
+    created: datetime
+    phase: str = "Pending"
+    deleting: bool = False
+    ready: bool = False
+    node: str = ""
+    revision: str = ""
+    owner: str | None = None
+    """UID of the Runner that owns it; None if nobody does."""
+    exit_code: int | None = None
+    """Of the runner's container, once it has ended; -1 where the pod ended and nobody says how."""
+    end_reason: str = ""
+    end_message: str = ""
+    disrupted: str = ""
+    """Who took it away, as in the reason of DisruptionTarget: EvictionByEvictionAPI, PreemptionByScheduler, …"""
+    stuck: str = ""
+    """Why it cannot start, in the kubelet's or the scheduler's own words; empty while all is well."""
+    protected: bool = False
+    """It is marked as not to be moved by node consolidation."""
+
+    @property
+    def ended(self) -> bool:
+        """Its runner's container has ended, or the pod as a whole: nobody works in it any more."""
+        return self.exit_code is not None
+
+    @property
+    def live(self) -> bool:
+        """It runs or is about to, and nobody has told it to go."""
+        return not self.ended and not self.deleting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerSeen:
+    """A Runner object of the group."""
+
+    name: str
+    uid: str
+    external: bool = False
+    deleting: bool = False
+    pod_name: str | None = None
+    """As its status says: the pod that was last known to have registered."""
+    incarnation: int | None = None
+    resource: Runner | None = None
+    """The object itself, for what is written about it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """A Runner as the database knows it, with one of its live incarnations or none."""
+
+    runner: str
+    external: bool = False
+    retiring: bool = False
+    incarnation: int | None = None
+    state: Literal["active", "draining"] | None = None
+    leased: bool = False
+    pod_uid: str | None = None
+    hostname: str = ""
+    revision: str | None = None
+    registered_seconds: float = 0.0
+    held: int = 0
+    oldest_job_seconds: float | None = None
+
+    @property
+    def working(self) -> bool:
+        """It may claim."""
+        return self.state == "active" and self.leased
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSeen:
+    """A node that pods of ours may be on."""
+
+    cordoned: bool = False
+    ready: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSeen:
+    """All that is known about a group at one moment."""
+
+    group: RunnerGroup
+    now: datetime
+    runners: tuple[RunnerSeen, ...] = ()
+    pods: tuple[PodSeen, ...] = ()
+    registrations: tuple[Registration, ...] | None = ()
+    """None: the database could not be asked."""
+    nodes: Mapping[str, NodeSeen] = field(default_factory=dict)
+    template_problem: str = ""
+    """Why no pod can be made of the template."""
+    hold_starts: bool = False
+    """The API server has just refused to make a pod: wait before the next one."""
+    revision: str = ""
+    budget: int | None = None
+    """minAvailable of the PodDisruptionBudget; None if there is none."""
+
+
+def read_runner(runner: Runner) -> RunnerSeen:
+    """A Runner object."""
+    return RunnerSeen(
+        name=runner.metadata.name,
+        uid=runner.metadata.uid,
+        external=runner.spec.external,
+        deleting=runner.metadata.deletion_timestamp is not None,
+        pod_name=runner.status.pod_name,
+        incarnation=runner.status.incarnation,
+        resource=runner,
+    )
+
+
+def read_node(node: Node) -> NodeSeen:
+    """A node; one that does not say whether it is ready is believed to be."""
+    states = [each.status for each in node.status.conditions if each.type == "Ready"]
+    return NodeSeen(cordoned=node.spec.unschedulable, ready=states in ([], ["True"]))
+
+
+def read_pod(pod: Pod, now: datetime) -> PodSeen:
+    """A pod, as far as it matters to its group."""
+    meta, status = pod.metadata, pod.status
+    runner = meta.labels.get(LABEL_RUNNER, "")
+    container = next((each for each in status.container_statuses if each.name == RUNNER_CONTAINER), None)
+    conditions = {each.type: each for each in status.conditions}
+    ready, target = conditions.get("Ready"), conditions.get("DisruptionTarget")
+    code, reason, message = _end(pod, container)
+    owners = [each.uid for each in meta.owner_references if each.controller]
+    return PodSeen(
+        name=meta.name,
+        uid=meta.uid,
+        runner=runner,
+        boot=boot_of(meta.name, runner),
+        created=meta.creation_timestamp or now,
+        phase=status.phase,
+        deleting=meta.deletion_timestamp is not None,
+        ready=ready is not None and ready.status == "True",
+        node=pod.spec.node_name,
+        revision=meta.labels.get(LABEL_REVISION, ""),
+        owner=owners[0] if owners else None,
+        exit_code=code,
+        end_reason=reason,
+        end_message=message,
+        disrupted=target.reason if target is not None and target.status == "True" else "",
+        stuck=_stuck(pod),
+        protected=EVICT_ANNOTATIONS[0] in meta.annotations,
+    )
+
+
+def _end(pod: Pod, container: ContainerStatus | None) -> tuple[int | None, str, str]:
+    """Exit code, reason and message of a pod that has ended; the pod's own reason goes before its container's."""
+    status = pod.status
+    ended = container.state.terminated if container is not None else None
+    if ended is not None:
+        return ended.exit_code, status.reason or ended.reason, status.message or ended.message
+    if status.phase in ("Failed", "Succeeded"):
+        return (0 if status.phase == "Succeeded" else -1), status.reason, status.message
+    return None, "", ""
+
+
+def _stuck(pod: Pod) -> str:
+    for each in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        waiting = each.state.waiting
+        if waiting is not None and waiting.reason in CANNOT_START:
+            return f"{waiting.reason}: {waiting.message}" if waiting.message else waiting.reason
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "False" and condition.reason == "Unschedulable":
+            return f"{condition.reason}: {condition.message}"
+    return ""

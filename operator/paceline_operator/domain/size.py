@@ -1,0 +1,38 @@
+"""How many runners a group shall have, and who said so."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from paceline_operator.api.v1alpha1 import RunnerGroup
+from paceline_operator.domain.levers import is_paused
+
+
+class SizeReason(StrEnum):
+    """The rule that had the last word."""
+
+    REPLICAS = "Replicas"
+    """spec.replicas says so: by hand, or written by an HPA or KEDA."""
+    NO_TEMPLATE = "NoTemplate"
+    """The group has only runners outside the cluster."""
+    DELETED = "Deleted"
+    PAUSED = "Paused"
+    """The size stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeDecision:
+    """A size and its reason."""
+
+    replicas: int
+    reason: SizeReason
+
+
+def decide_size(group: RunnerGroup, current: int) -> SizeDecision:
+    """The size in force; `current` is how many Runners there are that stay."""
+    if group.metadata.deletion_timestamp is not None:
+        return SizeDecision(0, SizeReason.DELETED)
+    if group.spec.template is None:
+        return SizeDecision(0, SizeReason.NO_TEMPLATE)
+    if is_paused(group):
+        return SizeDecision(current, SizeReason.PAUSED)
+    return SizeDecision(group.spec.replicas, SizeReason.REPLICAS)

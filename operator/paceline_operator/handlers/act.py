@@ -1,0 +1,153 @@
+"""Carrying out a plan: the database first, so that nobody claims who is about to go; then Kubernetes, many at once."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from paceline.operating import FencedPod, Operating
+from paceline_operator.api.v1alpha1 import RunnerGroup
+from paceline_operator.domain.actions import (
+    Action,
+    CreatePod,
+    CreateRunners,
+    DeletePod,
+    DeleteRunner,
+    Drain,
+    Fence,
+    Forget,
+    Protect,
+    Retire,
+    SetBudget,
+    Suspect,
+)
+from paceline_operator.domain.death import GONE
+from paceline_operator.domain.names import runner_name
+from paceline_operator.domain.objects import build_budget, build_pod, build_runner
+from paceline_operator.domain.reasons import Reason
+from paceline_operator.domain.seen import EVICT_ANNOTATIONS, GroupSeen
+from paceline_operator.ports.cluster import Cluster
+from paceline_operator.ports.errors import AlreadyExistsError, ForbiddenError, RefusedError
+from paceline_operator.ports.resources import POD, RUNNER
+
+log = logging.getLogger("paceline.operator")
+PROTECTION: Final = dict(zip(EVICT_ANNOTATIONS, ("false", "true"), strict=True))
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a plan."""
+
+    refused: tuple[Reason, str] | None = None
+    """The API server did not let us make a pod."""
+    fenced: list[FencedPod] = field(default_factory=list)
+    created: list[str] = field(default_factory=list)
+    retired: list[str] = field(default_factory=list)
+    drained: list[str] = field(default_factory=list)
+    done: Counter[type] = field(default_factory=Counter)
+
+    @property
+    def again(self) -> bool:
+        """There is more to do at once: who was retired can be deleted, what was fenced can be replaced."""
+        return bool(self.retired or self.fenced)
+
+
+class Actor:
+    """Acts for one group."""
+
+    def __init__(self, cluster: Cluster, operating: Operating, group: RunnerGroup, number: int, install: str) -> None:
+        """`number` is the group's in its database."""
+        self._cluster, self._operating, self._group = cluster, operating, group
+        self._number, self._install = number, install
+        self._namespace = group.metadata.namespace
+
+    async def carry_out(self, actions: Sequence[Action], seen: GroupSeen) -> Outcome:
+        """All of it; what fails on its own account is seen again with the next look."""
+        outcome = Outcome()
+        for action in actions:
+            match action:
+                case Fence(causes, gone):
+                    causes = {**causes, **dict.fromkeys(await self._really_gone(gone), GONE)}
+                    outcome.fenced = await self._operating.fence_pods(self._number, causes) if causes else []
+                case Suspect(pods):
+                    await self._operating.suspect_pods(self._number, sorted(pods))
+                case Retire(count, unready):
+                    outcome.retired = await self._operating.retire(
+                        self._number, count, unready=unready, revision=seen.revision
+                    )
+                case Drain(runners):
+                    outcome.drained += await self._operating.drain_runners(self._number, runners)
+                case Forget(runners):
+                    await self._operating.forget_runners(self._number, runners)
+                case _:
+                    pass
+        starts: list[str | CreatePod] = [each for each in actions if isinstance(each, CreatePod)]
+        for action in actions:
+            if isinstance(action, CreateRunners):
+                outcome.created = await self._names(action.count)
+                starts += outcome.created
+        others = [
+            self._change(each) for each in actions if isinstance(each, DeleteRunner | DeletePod | Protect | SetBudget)
+        ]
+        await _all(others)
+        if starts:
+            outcome.refused = await self._start(starts)
+        outcome.done.update(type(each) for each in actions)
+        return outcome
+
+    async def _really_gone(self, gone: Mapping[str, str]) -> list[str]:
+        """Of the pods that were not in the list: a label that somebody took away does not make a pod disappear."""
+        found = await asyncio.gather(*(self._cluster.get(POD, self._namespace, name) for name in gone.values() if name))
+        there = {each["metadata"]["uid"] for each in found if each is not None}
+        return [uid for uid in gone if uid not in there]
+
+    async def _change(self, action: DeleteRunner | DeletePod | Protect | SetBudget) -> None:
+        match action:
+            case DeleteRunner(name, uid):
+                await self._cluster.delete(RUNNER, self._namespace, name, uid=uid)
+            case DeletePod(name, uid):
+                await self._cluster.delete(POD, self._namespace, name, uid=uid)
+            case Protect(name, uid, on):
+                marks = PROTECTION if on else dict.fromkeys(PROTECTION)
+                await self._cluster.patch(POD, self._namespace, name, {"metadata": {"annotations": marks}}, uid=uid)
+            case SetBudget(least):
+                await self._cluster.apply(build_budget(self._group, least))
+
+    async def _names(self, count: int) -> list[str]:
+        meta = self._group.metadata
+        numbers = await self._operating.number_runners(self._number, count)
+        return [runner_name(meta.name, meta.uid, number) for number in numbers]
+
+    async def _start(self, starts: Sequence[str | CreatePod]) -> tuple[Reason, str] | None:
+        """Try one, then the others: what the API server refuses it is asked only once."""
+        first, rest = starts[0], starts[1:]
+        try:
+            await self._start_one(first)
+            await _all([self._start_one(each) for each in rest])
+        except RefusedError as error:
+            return Reason.TEMPLATE_REFUSED, error.message
+        except ForbiddenError as error:
+            return (Reason.QUOTA if error.quota else Reason.TEMPLATE_REFUSED), error.message
+        return None
+
+    async def _start_one(self, what: str | CreatePod) -> None:
+        """A new Runner of that name with its first pod, or another pod of one that is there."""
+        if isinstance(what, str):
+            made = await self._cluster.apply(build_runner(self._group, what))
+            name, uid, boot = what, made["metadata"]["uid"], 1
+        else:
+            name, uid, boot = what.runner, what.runner_uid, what.boot
+        try:
+            await self._cluster.create(build_pod(self._group, name, uid, boot, self._install))
+        except AlreadyExistsError:
+            log.info("pod %s-%d is there already", name, boot)
+
+
+async def _all(work: Sequence[Awaitable[None]]) -> None:
+    """Do all, then raise the first error: one that fails keeps nobody else from being done."""
+    results = await asyncio.gather(*work, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result

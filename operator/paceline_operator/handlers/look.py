@@ -1,0 +1,61 @@
+"""One look at a group: the database first, then the API server.
+
+A pod is there before its runner can register: a registration whose pod is not in the later list is that of a dead one.
+"""
+
+import asyncio
+import dataclasses
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from paceline.operating import Operating, RegistrationSeen
+from paceline_operator.api.core import Pod
+from paceline_operator.api.v1alpha1 import Runner, RunnerGroup
+from paceline_operator.domain.names import LABEL_GROUP, budget_name
+from paceline_operator.domain.objects import template_problem
+from paceline_operator.domain.revision import revision_of
+from paceline_operator.domain.seen import GroupSeen, NodeSeen, Registration, read_pod, read_runner
+from paceline_operator.ports.cluster import Cluster, Manifest
+from paceline_operator.ports.resources import POD, POD_DISRUPTION_BUDGET, RUNNER
+
+
+async def look(
+    cluster: Cluster, group: RunnerGroup, operating: Operating | None, number: int | None, nodes: Mapping[str, NodeSeen]
+) -> GroupSeen:
+    """Everything that a plan is made from; without a database the group is seen as far as Kubernetes shows it."""
+    registrations = None
+    if operating is not None and number is not None:
+        registrations = tuple(_registration(each) for each in await operating.look_at_group(number))
+    meta = group.metadata
+    labels = {LABEL_GROUP: meta.name}
+    runners, pods, budget = await asyncio.gather(
+        cluster.list(RUNNER, meta.namespace, labels=labels),
+        cluster.list(POD, meta.namespace, labels=labels),
+        cluster.get(POD_DISRUPTION_BUDGET, meta.namespace, budget_name(meta.name)),
+    )
+    now = datetime.now(UTC)
+    read = [Runner.model_validate(each) for each in runners]
+    return GroupSeen(
+        group=group,
+        now=now,
+        runners=tuple(read_runner(each) for each in read if each.spec.group_ref.name == meta.name),
+        pods=tuple(read_pod(Pod.model_validate(each), now) for each in pods),
+        registrations=registrations,
+        nodes=nodes,
+        template_problem=template_problem(group),
+        revision=revision_of(group),
+        budget=_least(budget),
+    )
+
+
+def _least(budget: Manifest | None) -> int | None:
+    found = ((budget or {}).get("spec") or {}).get("minAvailable")
+    return found if isinstance(found, int) else None
+
+
+def _registration(row: RegistrationSeen) -> Registration:
+    names = {each.name for each in dataclasses.fields(Registration)}
+    given = {name: getattr(row, name) for name in names}
+    return Registration(
+        **{**given, "hostname": row.hostname or "", "registered_seconds": row.registered_seconds or 0.0}
+    )

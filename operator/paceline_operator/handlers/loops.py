@@ -1,0 +1,69 @@
+"""All groups' loops: each starts when its group is first seen and ends when the group is gone."""
+
+import asyncio
+import logging
+import time
+from typing import Final
+
+from paceline_operator.adapters.queues import Key
+from paceline_operator.handlers.loop import GroupLoop
+from paceline_operator.handlers.services import Services
+
+log = logging.getLogger("paceline.operator")
+STUCK: Final = 60.0
+
+
+class Loops:
+    """Wakes loops by the name of their group."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._services: Services | None = None
+        self._loops: dict[Key, GroupLoop] = {}
+        self._tasks: dict[Key, asyncio.Task[None]] = {}
+
+    def begin(self, services: Services) -> None:
+        """From now on loops may start."""
+        self._services = services
+
+    def group_seen(self, key: Key) -> None:
+        """A RunnerGroup is there or has changed: its loop looks."""
+        if self._services is None:
+            return
+        if key not in self._loops:
+            self._loops[key] = GroupLoop(key, self._services)
+            self._tasks[key] = asyncio.create_task(self._run(key), name=f"group {key[0]}/{key[1]}")
+        self._loops[key].wake()
+
+    def wake(self, key: Key) -> None:
+        """Something of a group has changed; what belongs to no group that we know is nobody's business."""
+        if loop := self._loops.get(key):
+            loop.wake()
+
+    def wake_all(self) -> None:
+        """Something has changed that may matter to any of them."""
+        for loop in self._loops.values():
+            loop.wake()
+
+    async def _run(self, key: Key) -> None:
+        try:
+            await self._loops[key].run()
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.exception("the loop of %s/%s broke: it begins anew", *key)
+            await asyncio.sleep(1)
+            self._tasks[key] = asyncio.create_task(self._run(key))
+            return
+        del self._loops[key], self._tasks[key]
+
+    def stuck(self) -> list[str]:
+        """Groups whose loop has not turned for a minute."""
+        now = time.monotonic()
+        return sorted(f"{key[0]}/{key[1]}" for key, loop in self._loops.items() if now - loop.turned > STUCK)
+
+    async def close(self) -> None:
+        """End all loops."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)

@@ -1,0 +1,28 @@
+"""How an operator is set up."""
+
+from dataclasses import dataclass
+
+from paceline.errors import InvalidInputError
+
+DEFAULT_INSTALL = "paceline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What whoever starts an operator says."""
+
+    install: str = DEFAULT_INSTALL
+    """Its name in the databases; two clusters that share one need different names."""
+    namespaces: tuple[str, ...] = ()
+    """The ones it looks after; none means all."""
+    kubeconfig: str | None = None
+    context: str | None = None
+    host: str = "0.0.0.0"  # noqa: S104 -- probes come from outside the pod
+    port: int = 8081
+    watch_nodes: bool = True
+    """Whether it may read nodes: for that it needs rights in the whole cluster."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        if not self.install or len(self.install) > 63:
+            raise InvalidInputError(f'install "{self.install}" must have 1 to 63 characters')

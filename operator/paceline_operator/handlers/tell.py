@@ -1,0 +1,59 @@
+"""Events: what happened to a group, for people. One for each decision, never one for each runner."""
+
+from paceline_operator.api.v1alpha1 import Condition, RunnerGroupStatus
+from paceline_operator.domain.actions import CreatePod, DeleteRunner, Why
+from paceline_operator.domain.plan import Plan
+from paceline_operator.handlers.act import Outcome
+from paceline_operator.handlers.services import Services
+from paceline_operator.ports.cluster import Manifest
+
+WATCHED = ("QueueReachable", "Progressing", "LeaderElected", "Paused")
+"""Conditions whose changes are told; the others follow from these."""
+NAMED = 5
+
+
+async def tell_outcome(services: Services, about: Manifest, outcome: Outcome, made: Plan) -> None:
+    """What was done."""
+    for each in outcome.fenced:
+        services.metrics.interrupted.labels(each.cause).inc(each.jobs)
+        if each.jobs:
+            text = f"runner {each.runner} was lost ({each.cause}): {each.jobs} jobs are claimable again"
+            await services.events.post(about, "Warning", "RunnerLost", text, "Fence")
+    if outcome.created and outcome.refused is None:
+        await services.events.post(about, "Normal", "ScaledUp", f"created {_names(outcome.created)}", "Create")
+    healed = [f"{each.runner} ({each.why})" for each in made.actions if isinstance(each, CreatePod)]
+    if healed and outcome.refused is None:
+        await services.events.post(about, "Normal", "PodsCreated", f"new pods for {_names(healed)}", "Create")
+    if outcome.retired:
+        await services.events.post(
+            about, "Normal", "ScaledDown", f"{_names(outcome.retired)} hold no job and go", "Retire"
+        )
+    if outcome.drained:
+        await services.events.post(about, "Normal", "Draining", f"{_names(outcome.drained)} finish and leave", "Drain")
+    served = [each.name for each in made.actions if isinstance(each, DeleteRunner) and each.why is Why.SERVED]
+    if served:
+        await services.events.post(about, "Normal", "LifetimeServed", f"{_names(served)} are done", "Delete")
+
+
+async def tell_status(services: Services, about: Manifest, old: RunnerGroupStatus, new: RunnerGroupStatus) -> None:
+    """What has become true or ceased to be."""
+    before = {each.type: each for each in old.conditions}
+    for condition in new.conditions:
+        known = before.get(condition.type)
+        if condition.type in WATCHED and _changed(known, condition):
+            kind = "Warning" if condition.status == "False" and condition.type != "Paused" else "Normal"
+            text = condition.message or f"{condition.type} is {condition.status}"
+            await services.events.post(
+                about, "Warning" if kind == "Warning" else "Normal", condition.reason, text, "Report"
+            )
+
+
+def _changed(before: Condition | None, now: Condition) -> bool:
+    if before is None:
+        return now.status == "False" and now.type != "Paused"
+    return before.status != now.status or (now.status == "False" and before.reason != now.reason)
+
+
+def _names(names: list[str]) -> str:
+    shown = ", ".join(names[:NAMED])
+    return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"

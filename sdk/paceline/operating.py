@@ -1,0 +1,168 @@
+"""The operator's side: groups, who is registered in them, who shall go, and what is gone.
+
+Every call asks one SQL function, which wants the role `operator` on the group's pool. A group is named by the number
+that `put_group` returned; one that has been deleted meanwhile is a `NotFoundError`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from paceline.database import Database
+from paceline.reading import CAP, Reader
+from paceline.seen import GroupSnapshot, read
+
+PUT_GROUP: Final = """\
+SELECT paceline.put_group($1, $2, $3, $4, p_leader => $5, p_slots => $6, p_tags => $7, p_paused => $8)"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrationSeen:
+    """A Runner of a group with one of its live incarnations, or with none: then what an incarnation has is None."""
+
+    runner: str
+    external: bool
+    retiring: bool
+    """It was chosen to go: whatever registers in its name drains."""
+    created_seconds: float
+    seen_seconds: float
+    """Since its last heartbeat, or its last registration."""
+    incarnation: int | None
+    state: Literal["active", "draining"] | None
+    leased: bool
+    pod_uid: str | None
+    hostname: str | None
+    revision: str | None
+    slots: int | None
+    registered_seconds: float | None
+    idle_seconds: float | None
+    """Since when its heartbeats have seen it without a job; None while it has one, or has just finished one."""
+    held: int
+    """Jobs."""
+    oldest_job_seconds: float | None
+    """How long the longest of its jobs has been running."""
+    taints: str
+    """The effective ones, as `parse_taints` reads them; empty if there are none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FencedPod:
+    """A registration that ended because its pod is gone."""
+
+    pod_uid: str
+    runner: str
+    cause: str
+    jobs: int
+    """How many jobs it held that are claimable again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSeen:
+    """A group that the database knows, whether its RunnerGroup is still there or not."""
+
+    id: int
+    namespace: str
+    name: str
+    pool: str
+    leader: bool
+    paused: bool
+    slots: int
+    tags: tuple[str, ...]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupObserved(GroupSnapshot):
+    """How a group stands, and how many runners it has."""
+
+    registered: int
+    """Active and with their lease, in the cluster or outside."""
+    busy: int
+    """Those of them that hold a job."""
+    draining: int
+    """With their lease, claiming nothing any more; busy or not."""
+
+
+class Operating:
+    """Operates the groups of one database."""
+
+    def __init__(self, database: Database) -> None:
+        """Use a database that is open."""
+        self._database = database
+
+    async def put_group(
+        self,
+        *,
+        install: str,
+        namespace: str,
+        name: str,
+        pool: str,
+        leader: bool = False,
+        slots: int = 1,
+        tags: Iterable[str] = (),
+        paused: bool = False,
+    ) -> int:
+        """Make a group, or bring it up to date; returns its number. PoolConflictError: the pool is another's."""
+        group = await self._database.value(
+            PUT_GROUP, install, namespace, name, pool, leader, slots, sorted(tags), paused
+        )
+        return int(group)
+
+    async def delete_group(self, group: int) -> None:
+        """End its runners and forget them; what they held is claimable, and no job is lost. Gone already: nothing."""
+        await self._database.value("SELECT paceline.delete_group($1)", group)
+
+    async def set_revision(self, group: int, revision: str) -> None:
+        """Say which revision the group's next runners will have."""
+        await Reader(self._database).set_revision(group, revision)
+
+    async def list_groups(self, install: str) -> list[GroupSeen]:
+        """The groups of an installation."""
+        rows = await self._database.rows("SELECT * FROM paceline.list_groups($1)", install)
+        return [read(GroupSeen, row) for row in rows]
+
+    async def observe(self, install: str, cap: int = CAP) -> list[GroupObserved]:
+        """Do the housekeeping if it is due, and see how the installation's groups stand: one call for all of them."""
+        rows = await self._database.rows("SELECT * FROM paceline.observe($1, $2)", install, cap)
+        return [read(GroupObserved, row) for row in rows]
+
+    async def look_at_group(self, group: int) -> list[RegistrationSeen]:
+        """Everybody in a group, by name."""
+        rows = await self._database.rows("SELECT * FROM paceline.look_at_group($1)", group)
+        return [read(RegistrationSeen, row) for row in rows]
+
+    async def number_runners(self, group: int, count: int) -> range:
+        """Numbers for so many new Runners; none is ever given twice."""
+        first = int(await self._database.value("SELECT paceline.number_runners($1, $2)", group, count))
+        return range(first, first + count)
+
+    async def retire(self, group: int, count: int, *, unready: Iterable[str] = (), revision: str | None) -> list[str]:
+        """Choose at most `count` in-cluster Runners that hold no job; from now on they claim nothing. Returns them.
+
+        `unready` are Runners that are not ready, also ones that have never registered; `revision` is the current one,
+        and older ones go first. A Runner that is not registered, or drains, is chosen only if it is in `unready`.
+        """
+        names = await self._database.value(
+            "SELECT paceline.retire($1, $2, $3, $4)", group, count, list(unready), revision
+        )
+        return list(names)
+
+    async def drain_runners(self, group: int, names: Iterable[str]) -> list[str]:
+        """Let Runners finish, however long it takes, and leave; returns those that were active."""
+        return list(await self._database.value("SELECT paceline.drain_runners($1, $2)", group, list(names)))
+
+    async def fence_pods(self, group: int, causes: Mapping[str, str]) -> list[FencedPod]:
+        """Nobody works in these pods any more; `causes` are by the pod's UID. Returns those that had not ended."""
+        rows = await self._database.rows(
+            "SELECT * FROM paceline.fence_pods($1, $2, $3)", group, list(causes), list(causes.values())
+        )
+        return [read(FencedPod, row) for row in rows]
+
+    async def suspect_pods(self, group: int, uids: Iterable[str], cause: str = "NodeLost") -> None:
+        """Should the leases of these pods end, that is why; all others of the group are cleared of it."""
+        await self._database.value("SELECT paceline.suspect_pods($1, $2, $3)", group, list(uids), cause)
+
+    async def forget_runners(self, group: int, names: Iterable[str]) -> list[str]:
+        """Delete Runners that have no live registration; returns those that went."""
+        return list(await self._database.value("SELECT paceline.forget_runners($1, $2)", group, list(names)))

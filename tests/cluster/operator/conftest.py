@@ -1,0 +1,75 @@
+"""The operator as a process, a database and a node for each test."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from cluster.local import StartNode
+from cluster.operator.site import Site, ended, shop
+from paceline.database import Database
+from paceline.queue import Queue
+from paceline.testing import PostgresServer
+from paceline.testing.scratch import free_ports
+from paceline_dev.kubectl import Kubectl
+from paceline_dev.node.api import Api
+from support.pg import migrated_template, one_server
+
+CRDS = Path(__file__).resolve().parents[3] / "crds"
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
+    """One server is enough here: tests/postgres proves the promises on each version."""
+    return one_server(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def template(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of a database with our schema."""
+    return migrated_template(tmp_path_factory, postgres, "template-operator")
+
+
+@pytest.fixture
+async def migrated(postgres: PostgresServer, template: str) -> AsyncIterator[str]:
+    """The URL of a fresh database with our schema."""
+    async with postgres.database(template) as url:
+        yield url
+
+
+@pytest.fixture
+async def queue(migrated: str) -> AsyncIterator[Queue]:
+    """The pool `builds` in it."""
+    async with await Database.open(migrated) as database:
+        yield Queue(database, "builds")
+
+
+@pytest.fixture(scope="session")
+def crds(kubectl: Kubectl) -> None:
+    """The API server knows our kinds."""
+    kubectl.run("apply", "--server-side", "--force-conflicts", "-f", str(CRDS))
+    for name in ("runnergroups", "runners"):
+        kubectl.run("wait", f"crd/{name}.paceline.dev", "--for=condition=Established", "--timeout=30s")
+
+
+@pytest.fixture
+async def site(
+    crds: None, api: Api, kubectl: Kubectl, control_plane: Path, namespace: str, start_node: StartNode,
+    queue: Queue, migrated: str, tmp_path: Path,
+) -> AsyncIterator[Site]:  # fmt: skip
+    async with start_node() as node:
+        node.add_image("shop", shop(tmp_path))
+        made = Site(api, kubectl, control_plane / "kubeconfig", namespace, node, queue, migrated, tmp_path)
+        made.port = free_ports(1)[0]
+        await made.secret()
+        try:
+            yield made
+        finally:
+            ended(made.processes)
+
+
+@pytest.fixture
+async def operated(site: Site) -> Site:
+    """With an operator that runs."""
+    site.start_operator()
+    return site

@@ -1,0 +1,159 @@
+"""Runners that die: their jobs are claimable at once, the attempts know why, and another pod takes their place."""
+
+import asyncio
+import time
+
+import pytest
+
+from cluster.operator.site import Site, shop
+from paceline.job import JobId
+from paceline.reading import Reader
+from paceline_dev.node.images import Image
+
+pytestmark = pytest.mark.timeout(120)
+
+
+async def _busy(site: Site) -> tuple[JobId, str]:
+    """A job that runs, and the pod it runs in."""
+    made = await site.queue.enqueue("wait", "go")
+    await site.until(lambda: site.marked("begun"), "the job has begun")
+    holder = next(each for each in await site.registrations() if each.held)
+    return made.id, str(holder.hostname)
+
+
+async def _ready_again(site: Site, job: JobId) -> None:
+    async def is_so() -> bool:
+        return bool(await site.queue.database.value("SELECT losses > 0 FROM paceline.job WHERE id = $1", job))
+
+    await site.until(is_so, "the job is claimable again")
+
+
+async def test_a_pod_that_is_killed_for_its_memory_gives_its_job_back_within_a_second(operated: Site) -> None:
+    site = operated
+    await site.apply(site.group(1))
+    await site.settled(1)
+    job, pod = await _busy(site)
+    site.node.oom_kill(site.namespace, pod)
+
+    async def shown() -> bool:
+        found = await site.api.get(f"/api/v1/namespaces/{site.namespace}/pods/{pod}")
+        return bool(found["status"]["containerStatuses"][0]["state"].get("terminated"))
+
+    await site.until(shown, "the API server shows the death")
+    began = time.monotonic()
+    await _ready_again(site, job)
+    assert time.monotonic() - began < 1.5  # the budget is a second; the clock is a busy machine's
+    site.touch("go")
+    await site.settled(1)
+    attempts = await Reader(site.queue.database).job_attempts(job)
+    assert "OOMKilled" in [each.cause for each in attempts]
+    assert 'paceline_jobs_interrupted_total{cause="OOMKilled"} 1.0' in (await site.get("/metrics"))[1]
+    assert any(reason == "RunnerLost" and "OOMKilled" in text for reason, text in await site.events())
+
+
+async def test_a_pod_that_was_evicted_for_its_nodes_memory_hands_back_and_is_replaced(operated: Site) -> None:
+    site = operated
+    await site.apply(site.group(1))
+    await site.settled(1)
+    job, pod = await _busy(site)
+    site.node.evict(site.namespace, pod)
+
+    async def handed_back() -> bool:
+        attempts = await Reader(site.queue.database).job_attempts(job)
+        return [each.outcome for each in attempts] == ["handed_back"]
+
+    await site.until(handed_back, "the job went back in the second that was left")
+    site.touch("go")
+
+    async def gone() -> bool:
+        return pod not in await site.pod_names()
+
+    await site.until(gone, "the pod has been replaced")
+    await site.settled(1)
+
+
+async def test_a_pod_whose_object_is_gone_is_dead(operated: Site) -> None:
+    site = operated
+    await site.apply(site.group(1))
+    await site.settled(1)
+    job, pod = await _busy(site)
+    await site.api.delete(f"/api/v1/namespaces/{site.namespace}/pods/{pod}", {"gracePeriodSeconds": 0})
+    await _ready_again(site, job)
+    assert "PodGone" in [each.cause for each in await Reader(site.queue.database).job_attempts(job)]
+    site.touch("go")
+    await site.settled(1)
+
+
+async def test_a_pod_that_lost_its_label_is_not_dead(operated: Site) -> None:
+    site = operated
+    await site.apply(site.group(1))
+    await site.settled(1)
+    job, pod = await _busy(site)
+    await site.run("label", "pod", pod, "paceline.dev/group-")
+    await asyncio.sleep(2.5)  # two looks of the operator
+    assert await site.queue.database.value("SELECT state FROM paceline.job WHERE id = $1", job) == b"x"
+    site.touch("go")
+
+
+async def test_a_template_that_cannot_start_says_so_and_makes_no_storm(operated: Site) -> None:
+    site = operated
+    broken = site.group(4)
+    broken["spec"]["template"]["spec"]["containers"][0]["command"] = ["sh", "-c", "echo no config >&2; exit 3"]
+    broken["spec"]["template"]["spec"]["containers"][0]["terminationMessagePolicy"] = "FallbackToLogsOnError"
+    await site.apply(broken)
+    told = await site.says("Progressing", "RunnersFailing")
+    assert "exit code 3" in told["message"]
+    assert "no config" in told["message"]
+    boots = [int(each["metadata"]["name"].rpartition("-")[2]) for each in await site.pods()]
+    await asyncio.sleep(5)
+    later = [int(each["metadata"]["name"].rpartition("-")[2]) for each in await site.pods()]
+    assert sum(later) - sum(boots) <= 4, "at most one at a time, after 1, 2, 4 seconds"
+    assert len(await site.runners()) <= 4
+    status = await site.status()
+    assert status["readyReplicas"] == 0
+    await site.apply(site.group(4))
+    await site.settled(4)
+
+
+async def test_an_image_that_is_not_there_is_told_in_the_kubelets_words(operated: Site) -> None:
+    site = operated
+    await site.apply(site.group(2, image="no-such-image:1"))
+    told = await site.says("Progressing", "CannotStart")
+    assert "no-such-image:1" in told["message"]
+    assert len(await site.pods()) == 2
+
+
+async def test_a_pod_that_does_not_register_in_time_is_given_up(operated: Site) -> None:
+    site = operated
+    slow = site.group(1, startupTimeoutSeconds=3)
+    slow["spec"]["template"]["spec"]["containers"][0]["command"] = ["sleep", "600"]
+    await site.apply(slow)
+    await site.until(lambda: _boot(site, 2), "another pod is tried")
+
+
+async def _boot(site: Site, number: int) -> bool:
+    return any(each["metadata"]["name"].endswith(f"-{number}") for each in await site.pods())
+
+
+async def test_a_node_that_does_not_answer_kills_nobody_and_is_the_cause_when_the_lease_ends(site: Site) -> None:
+    site.node.add_image("shop", _short_lease(site))
+    site.start_operator()
+    await site.apply(site.group(1))
+    await site.settled(1)
+    job, _ = await _busy(site)
+    site.node.go_not_ready()
+
+    async def suspected() -> bool:
+        return bool(
+            await site.queue.database.value("SELECT suspect = 'NodeLost' FROM paceline.incarnation WHERE state <> 'z'")
+        )
+
+    await site.until(suspected, "the operator has heard of the node")
+    assert await site.queue.database.value("SELECT state FROM paceline.job WHERE id = $1", job) == b"x"
+    site.node.lose_pods()
+    await _ready_again(site, job)
+    assert "NodeLost" in [each.cause for each in await Reader(site.queue.database).job_attempts(job)]
+
+
+def _short_lease(site: Site) -> Image:
+    return shop(site.scratch, PACELINE_HEARTBEAT_INTERVAL_SECS="0.5", PACELINE_STALE_THRESHOLD_SECS="6.5")

@@ -1,0 +1,121 @@
+"""Databases and API servers that go away and come back, operators that die, Secrets that change."""
+
+import asyncio
+import signal
+
+import pytest
+
+from cluster.operator.site import Site
+from paceline.testing import PostgresServer
+from support.proxy import proxy
+
+pytestmark = pytest.mark.timeout(120)
+
+
+async def test_a_database_that_is_away_changes_nothing_and_is_told(site: Site) -> None:
+    async with proxy(site.url) as way:
+        await site.secret(url=way.url)
+        await site.secret("runners", url=site.url)
+        operator = site.start_operator()
+        database = {"secretRef": {"name": "db"}, "runnerSecretRef": {"name": "runners"}}
+        await site.apply(site.group(2, database=database))
+        await site.settled(2)
+        before = await site.pod_names()
+        way.refuse()
+        way.cut()
+        told = await site.says("QueueReachable", "Unreachable")
+        assert told["status"] == "False"
+        await site.run("scale", "rgrp", "builds", "--replicas=0")
+        await asyncio.sleep(3)
+        assert await site.pod_names() == before
+        way.refuse(False)
+        await site.says("QueueReachable", "Reachable")
+        await site.settled(0)
+        assert operator.poll() is None
+        assert "Unreachable" in {reason for reason, _ in await site.events()}
+
+
+async def test_an_operator_that_is_killed_leaves_everything_as_it_is_and_the_next_goes_on(site: Site) -> None:
+    site.start_operator()
+    await site.apply(site.group(2))
+    await site.settled(2)
+    before = await site.pod_names()
+    await site.stop_operator(signal.SIGKILL)
+    await site.run("scale", "rgrp", "builds", "--replicas=3")
+    gone = sorted(before)[0]
+    await site.api.delete(f"/api/v1/namespaces/{site.namespace}/pods/{gone}", {"gracePeriodSeconds": 0})
+    site.start_operator()
+    await site.settled(3)
+    assert sorted(before)[1] in await site.pod_names()
+    assert gone not in await site.pod_names()
+
+
+async def test_a_group_that_vanished_while_nobody_looked_leaves_no_rows(site: Site) -> None:
+    site.start_operator()
+    await site.apply(site.group(1))
+    await site.apply(site.group(0, name="other"))
+    await site.settled(1)
+    await site.stop_operator(signal.SIGKILL)
+    await site.run("patch", "rgrp", "builds", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+    await site.run("delete", "rgrp", "builds")
+    site.start_operator()
+
+    async def forgotten() -> bool:
+        return not await site.queue.database.value("SELECT count(*) FROM paceline.runner_group WHERE name = 'builds'")
+
+    await site.until(forgotten, "its rows are deleted")
+    assert await site.queue.database.value("SELECT count(*) FROM paceline.runner_group WHERE name = 'other'") == 1
+
+
+async def test_a_secret_that_changes_is_used_without_a_restart(
+    site: Site, postgres: PostgresServer, template: str
+) -> None:
+    async with postgres.database(template) as second:
+        operator = site.start_operator()
+        await site.apply(site.group(1))
+        await site.settled(1)
+        await site.secret(url=second)
+
+        async def moved() -> bool:
+            import asyncpg
+
+            connection = await asyncpg.connect(second)
+            try:
+                return bool(
+                    await connection.fetchval("SELECT count(*) FROM paceline.runner_group WHERE name = 'builds'")
+                )
+            finally:
+                await connection.close()
+
+        await site.until(moved, "the group is in the other database")
+        assert operator.poll() is None
+
+
+async def test_two_databases_are_served_side_by_side(site: Site, postgres: PostgresServer, template: str) -> None:
+    async with postgres.database(template) as second:
+        await site.secret("db2", url=second)
+        site.start_operator()
+        await site.apply(site.group(1))
+        await site.apply(site.group(1, name="tests", database={"secretRef": {"name": "db2"}}))
+        await site.until(lambda: _ready(site, "builds"), "builds is ready")
+        await site.until(lambda: _ready(site, "tests"), "tests is ready")
+        most = await site.queue.database.value(
+            "SELECT max(n) FROM (SELECT count(*) AS n FROM pg_stat_activity"
+            " WHERE application_name = 'paceline-operator' GROUP BY datname) x"
+        )
+        assert 1 <= most <= 3
+
+
+async def _ready(site: Site, name: str) -> bool:
+    return (await site.condition("Ready", name)).get("reason") == "AsWanted"
+
+
+async def test_the_port_says_how_it_is(operated: Site) -> None:
+    site = operated
+    await site.apply(site.group(1))
+    await site.settled(1)
+    assert await site.get("/healthz") == (200, "ok\n")
+    assert await site.get("/readyz") == (200, "ok\n")
+    text = (await site.get("/metrics"))[1]
+    assert f'paceline_runners{{group="builds",namespace="{site.namespace}",state="ready"}} 1.0' in text
+    assert "paceline_reconcile_seconds_count" in text

@@ -1,0 +1,266 @@
+"""A small cluster with a small queue, for plans to be carried out in: what Kubernetes and database would do."""
+
+import itertools
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from paceline_operator.api.meta import ObjectMeta
+from paceline_operator.api.v1alpha1 import Runner, RunnerGroup, RunnerStatus
+from paceline_operator.domain.actions import (
+    Action,
+    CreatePod,
+    CreateRunners,
+    DeletePod,
+    DeleteRunner,
+    Drain,
+    Fence,
+    Forget,
+    Protect,
+    Retire,
+    SetBudget,
+    Suspect,
+    Why,
+)
+from paceline_operator.domain.failures import Memory
+from paceline_operator.domain.names import runner_name
+from paceline_operator.domain.plan import Plan, plan
+from paceline_operator.domain.report import report_runner
+from paceline_operator.domain.seen import GroupSeen, NodeSeen, PodSeen, Registration, RunnerSeen, read_runner
+
+START = datetime(2026, 11, 17, 12, tzinfo=UTC)
+
+
+def group(
+    replicas: int = 1, annotations: dict[str, str] | None = None, deleted: datetime | None = None, /, **spec: object
+) -> RunnerGroup:
+    """A RunnerGroup called builds."""
+    template = {"spec": {"containers": [{"name": "runner", "image": "acme/builds:1"}]}}
+    return RunnerGroup.model_validate(
+        {
+            "metadata": {
+                "name": "builds", "namespace": "ci", "uid": "u-1", "generation": 3, "annotations": annotations or {},
+                "creationTimestamp": START.isoformat(),
+                "deletionTimestamp": deleted.isoformat() if deleted else None,
+            },
+            "spec": {"database": {"secretRef": {"name": "db"}}, "replicas": replicas, "template": template, **spec},
+        }
+    )  # fmt: skip
+
+
+def pod(runner: str, boot: int = 1, **changes: object) -> PodSeen:
+    """A pod that has begun."""
+    seen = PodSeen(name=f"{runner}-{boot}", uid=f"p-{runner}-{boot}", runner=runner, boot=boot, created=START,
+                   owner=f"r-{runner}", phase="Running", node="n1")  # fmt: skip
+    return replace(seen, **changes)  # type: ignore[arg-type]  # the fields of PodSeen
+
+
+def runner(name: str, **changes: object) -> RunnerSeen:
+    """A Runner object of the group."""
+    return replace(RunnerSeen(name=name, uid=f"r-{name}"), **changes)  # type: ignore[arg-type]  # its fields
+
+
+def registered(name: str, boot: int = 1, **changes: object) -> Registration:
+    """A Runner that may claim, out of its nth pod."""
+    row = Registration(runner=name, incarnation=boot, state="active", leased=True, pod_uid=f"p-{name}-{boot}",
+                       hostname=f"{name}-{boot}", revision="rev")  # fmt: skip
+    return replace(row, **changes)  # type: ignore[arg-type]  # its fields
+
+
+@dataclass
+class World:
+    """Carries out what a plan says, and lets things happen in between."""
+
+    replicas: int = 1
+    spec: dict[str, object] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    now: datetime = START
+    runners: dict[str, RunnerSeen] = field(default_factory=dict)
+    pods: dict[str, PodSeen] = field(default_factory=dict)
+    rows: dict[tuple[str, str | None], Registration] = field(default_factory=dict)
+    """By Runner and pod; without a pod: the Runner alone."""
+    nodes: dict[str, NodeSeen] = field(default_factory=lambda: {"n1": NodeSeen(), "n2": NodeSeen()})
+    budget: int | None = None
+    database: bool = True
+    memory: Memory = field(default_factory=Memory)
+    numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    named: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    interrupted: list[str] = field(default_factory=list)
+    """Runners that were taken away by us while they held a job."""
+
+    def look(self) -> GroupSeen:
+        """What the operator would see."""
+        return GroupSeen(
+            group=group(self.replicas, self.annotations, **self.spec),
+            now=self.now,
+            runners=tuple(self.runners.values()),
+            pods=tuple(self.pods.values()),
+            registrations=tuple(self.rows.values()) if self.database else None,
+            nodes=dict(self.nodes),
+            revision="rev",
+            budget=self.budget,
+        )
+
+    def turn(self) -> Plan:
+        """One pass of the operator: look, plan, act, report."""
+        seen = self.look()
+        made = plan(seen, self.memory)
+        self.memory = made.memory
+        for action in made.actions:
+            self.do(action)
+        for life in made.lives:
+            status = report_runner(life, seen)
+            if status is not None and life.runner.name in self.runners:
+                self._write(life.runner.name, status)
+        return made
+
+    def do(self, action: Action) -> None:
+        """What the API server, or the database, would do."""
+        match action:
+            case CreateRunners(count):
+                for _ in range(count):
+                    name = runner_name("builds", "u-1", next(self.named))
+                    self._write(name, RunnerStatus())
+                    self._start(name, 1)
+            case CreatePod(name, uid, boot):
+                assert self.runners[name].uid == uid
+                self._start(name, boot)
+            case DeleteRunner(name, uid, why):
+                if self.runners.get(name) and self.runners[name].uid == uid:
+                    held = sum(row.held for row in self.rows.values() if row.runner == name)
+                    if why in (Why.SCALE_DOWN, Why.SERVED) and held:
+                        self.interrupted.append(name)
+                    self.remove_runner(name)
+            case DeletePod(name, uid):
+                if name in self.pods and self.pods[name].uid == uid:
+                    self.leave(name)
+            case Fence(causes, gone):
+                for key, row in list(self.rows.items()):
+                    if row.pod_uid in causes or row.pod_uid in gone:
+                        self._end(key)
+            case Retire(count, unready):
+                self._retire(count, unready)
+            case Drain(names):
+                for key, row in list(self.rows.items()):
+                    if row.runner in names and row.state == "active":
+                        self.rows[key] = replace(row, state="draining")
+            case Forget(names):
+                for key, row in list(self.rows.items()):
+                    if row.runner in names and row.incarnation is None:
+                        del self.rows[key]
+            case Protect(name, _, on):
+                if name in self.pods:
+                    self.pods[name] = replace(self.pods[name], protected=on)
+            case SetBudget(least):
+                self.budget = least
+            case Suspect():
+                pass
+
+    def _write(self, name: str, status: RunnerStatus) -> None:
+        uid = self.runners[name].uid if name in self.runners else f"r-{next(self.numbers)}"
+        raw = {"metadata": ObjectMeta(name=name, uid=uid, generation=1), "spec": {"groupRef": {"name": "builds"}}}
+        self.runners[name] = read_runner(Runner.model_validate({**raw, "status": status}))
+
+    def _start(self, name: str, boot: int) -> None:
+        assert f"{name}-{boot}" not in self.pods, f"pod {name}-{boot} is there already"
+        uid = self.runners[name].uid
+        free = [node for node, seen in self.nodes.items() if not seen.cordoned]
+        made = pod(name, boot, uid=f"p-{next(self.numbers)}", created=self.now, owner=uid, phase="Pending",
+                   node=free[0] if free else "")  # fmt: skip
+        self.pods[made.name] = made
+
+    def _retire(self, count: int, unready: tuple[str, ...]) -> None:
+        busy = {row.runner for row in self.rows.values() if row.held}
+        going = {row.runner for row in self.rows.values() if row.retiring}
+        idle = [row.runner for row in self.rows.values() if row.state == "active" and not row.external]
+        for name in [*unready, *idle]:
+            if count > 0 and name not in busy and name not in going:
+                going.add(name)
+                count -= 1
+                self.rows.setdefault((name, None), Registration(runner=name))
+                for key, row in list(self.rows.items()):
+                    if row.runner == name:
+                        self.rows[key] = replace(row, retiring=True, state="draining" if row.state else None)
+
+    def _end(self, key: tuple[str, str | None]) -> None:
+        row = self.rows.pop(key)
+        self.rows.setdefault((row.runner, None), Registration(runner=row.runner, retiring=row.retiring))
+
+    # what happens by itself
+
+    def register(self, name: str) -> None:
+        """A pod's runner registers."""
+        seen = self.pods[name]
+        if seen.live and self.database and (seen.runner, seen.uid) not in self.rows:
+            retiring = any(row.retiring for row in self.rows.values() if row.runner == seen.runner)
+            for key, row in list(self.rows.items()):  # the newest registration of a name wins
+                if row.runner == seen.runner and row.state == "active":
+                    self._end(key)
+            self.pods[name] = replace(seen, phase="Running", ready=True)
+            self.rows[seen.runner, seen.uid] = Registration(
+                runner=seen.runner, incarnation=next(self.numbers), state="draining" if retiring else "active",
+                leased=True, pod_uid=seen.uid, hostname=name, retiring=retiring,
+            )  # fmt: skip
+
+    def claim(self, name: str) -> None:
+        """A runner takes a job, if it may."""
+        for key, row in self.rows.items():
+            if row.runner == name and row.working:
+                self.rows[key] = replace(row, held=row.held + 1)
+
+    def finish(self, name: str) -> None:
+        """A runner has done its jobs; one that drains leaves then."""
+        for key, row in list(self.rows.items()):
+            if row.runner == name:
+                self.rows[key] = replace(row, held=0)
+
+    def exit_drained(self) -> None:
+        """Runners that drain and hold nothing leave, as do those in pods that were told to go."""
+        for key, row in list(self.rows.items()):
+            found = next((each for each in self.pods.values() if each.uid == row.pod_uid), None)
+            told = row.state == "draining" or (found is not None and found.deleting)
+            if row.incarnation is not None and row.held == 0 and told:
+                self._end(key)
+                if found is not None:
+                    self.end(found.name, 0)
+
+    def end(self, name: str, code: int, **changes: object) -> None:
+        """A runner's container ends; a pod that was told to go is gone then."""
+        seen = self.pods[name]
+        if seen.deleting:
+            del self.pods[name]
+        elif not seen.ended:
+            phase = "Failed" if code else "Succeeded"
+            self.pods[name] = replace(seen, exit_code=code, phase=phase, ready=False, **changes)  # type: ignore[arg-type]
+
+    def leave(self, name: str) -> None:
+        """A pod is told to go: one that works finishes first."""
+        seen = self.pods[name]
+        if seen.ended or (seen.runner, seen.uid) not in self.rows:
+            del self.pods[name]
+        else:
+            self.pods[name] = replace(seen, deleting=True)
+
+    def remove_runner(self, name: str) -> None:
+        """A Runner object goes, and Kubernetes tells its pods to."""
+        uid = self.runners.pop(name).uid
+        for seen in [each for each in self.pods.values() if each.owner == uid]:
+            self.leave(seen.name)
+
+    def later(self, seconds: float) -> None:
+        """Time passes."""
+        self.now += timedelta(seconds=seconds)
+
+    def settle(self, turns: int = 40) -> Plan:
+        """Everything goes well for a while."""
+        self.database = True
+        self.nodes = {name: NodeSeen() for name in self.nodes}
+        made = self.turn()
+        for _ in range(turns):
+            self.later(400)
+            for name in list(self.pods):
+                self.register(name)
+            for name in {row.runner for row in self.rows.values()}:
+                self.finish(name)
+            self.exit_drained()
+            made = self.turn()
+        return made
