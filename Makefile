@@ -12,7 +12,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test check fix crds mutate bench-runner lock clean
+.PHONY: help demo test check fix crds mutate bench-runner bench-operator lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -50,12 +50,15 @@ mutate: .venv/ready ## Break every guard and want to see red (NAME=part of a nam
 bench-runner: .venv-bench/ready ## Measure the runner beside raw SQL and its peers (QUICK=1 takes three minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench runner
 
+bench-operator: .venv-bench/ready ## Measure the operator at 400 and 1,000 runners (QUICK=1 takes three minutes)
+	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench operator
+
 lock: .venv/ready ## Pin the newest dependencies that pyproject.toml allows
 	$(LOCK) --upgrade --extra dev pyproject.toml -o requirements/dev.txt
 	$(LOCK) -c requirements/dev.txt pyproject.toml -o requirements/base.txt
 	$(LOCK) -c requirements/dev.txt --extra runner pyproject.toml -o requirements/runner.txt
 	echo 'hatchling>=1.33,<2' | $(LOCK) -c requirements/dev.txt - -o requirements/build.txt
-	$(LOCK) -c requirements/dev.txt --extra runner --extra testing pyproject.toml bench/requirements.in -o requirements/bench.txt
+	$(LOCK) -c requirements/dev.txt --extra runner --extra operator --extra testing pyproject.toml bench/requirements.in -o requirements/bench.txt
 
 clean: ## Remove the environment and everything that was built here
 	rm -rf .venv .venv-bench build dist .mypy_cache .ruff_cache .hypothesis
@@ -68,7 +71,7 @@ clean: ## Remove the environment and everything that was built here
 	  { echo "error: $(PYTHON) cannot make virtual environments: install its venv package (Debian: python3-venv)" >&2; exit 1; }
 	@echo "installing the pinned dependencies into .venv (about a minute the first time)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt || \
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt || \
 	  { echo "error: the dependencies could not be installed (above): check the network and the disk, then run make again" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -76,6 +79,6 @@ clean: ## Remove the environment and everything that was built here
 .venv-bench/ready: requirements/bench.txt pyproject.toml
 	@echo "installing the pinned peers into .venv-bench"
 	@$(PYTHON) -m venv .venv-bench
-	@$(BENCH)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	@$(BENCH)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/bench.txt
 	@$(BENCH)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

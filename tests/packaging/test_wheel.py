@@ -37,7 +37,7 @@ def empty_environment(wheel: Path, tmp_path: Path) -> Path:
         "--disable-pip-version-check",
     ]
     lock = REPOSITORY / "requirements" / "base.txt"
-    subprocess.run([*pip, "--require-hashes", "-r", lock], check=True)
+    subprocess.run([*pip, "--no-deps", "--require-hashes", "-r", lock], check=True)
     subprocess.run([*pip, "--no-deps", wheel], check=True)
     return folder / "bin"
 

@@ -183,10 +183,6 @@ class Queues:
         """Those that answer now."""
         return [each.operating for each in self._queues.values() if each.operating is not None and each.trouble is None]
 
-    def last_known(self, group: Key) -> Queue | None:
-        """The database that a group was last seen in, for one whose Secret is gone before it."""
-        return next((queue for queue in self._queues.values() if group in queue.groups), None)
-
     async def forget(self, group: Key) -> None:
         """A group is gone."""
         for queue in self._queues.values():

@@ -65,8 +65,6 @@ class Fence:
 
     causes: Mapping[str, str]
     """By the pod's UID."""
-    gone: Mapping[str, str]
-    """UIDs of those that were not found, with the pod's name: to be looked for once more before they are fenced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +108,15 @@ class Protect:
 
 
 @dataclass(frozen=True, slots=True)
+class Relabel:
+    """Somebody took away the label by which this pod is found."""
+
+    pod: str
+    uid: str
+    runner: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetBudget:
     """The PodDisruptionBudget of the group."""
 
@@ -127,5 +134,6 @@ Action = (
     | Drain
     | Forget
     | Protect
+    | Relabel
     | SetBudget
 )

@@ -25,16 +25,15 @@ def find_dead(seen: GroupSeen, registrations: tuple[Registration, ...]) -> Fence
     """
     pods = {pod.uid: pod for pod in seen.pods}
     causes: dict[str, str] = {}
-    gone: dict[str, str] = {}
     for each in registrations:
         if each.pod_uid is None or each.incarnation is None:
             continue
         pod = pods.get(each.pod_uid)
         if pod is None:
-            gone[each.pod_uid] = each.hostname
+            causes[each.pod_uid] = GONE
         elif pod.ended:
             causes[each.pod_uid] = cause_of_death(pod)
-    return Fence(causes, gone) if causes or gone else None
+    return Fence(causes) if causes else None
 
 
 def find_suspects(seen: GroupSeen) -> frozenset[str]:

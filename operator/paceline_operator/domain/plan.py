@@ -17,6 +17,7 @@ from paceline_operator.domain.actions import (
     Drain,
     Forget,
     Protect,
+    Relabel,
     Retire,
     SetBudget,
     Suspect,
@@ -72,8 +73,9 @@ def plan(seen: GroupSeen, memory: Memory) -> Plan:
     actions.extend(_drain(seen, lives_here))
     budget = _Budget(seen, memory, lives_here)
     actions.extend(_heal(seen, lives_here, memory, budget))
-    actions.extend(_resize(seen, lives_here, size, budget))
+    actions.extend(_resize(lives_here, size, budget))
     actions.extend(_protect(lives_here))
+    actions.extend(Relabel(pod.name, pod.uid, pod.runner) for pod in seen.pods if pod.astray)
     if (least := max(0, size - seen.group.spec.disruption_budget.max_unavailable)) != seen.budget:
         actions.append(SetBudget(least))
     return Plan(tuple(actions), memory, lives, size, _again_at(seen, lives_here, memory, size))
@@ -179,11 +181,9 @@ def _why_pod(life: Life) -> Why:
     return Why.POD_FAILED if life.pod.ended and is_failure(life.pod) else Why.POD_LEAVES
 
 
-def _resize(seen: GroupSeen, lives: tuple[Life, ...], size: int, budget: _Budget) -> Iterator[Action]:
+def _resize(lives: tuple[Life, ...], size: int, budget: _Budget) -> Iterator[Action]:
     """More Runners, or fewer: those that hold nothing, chosen by the database."""
     staying = [life for life in lives if life.staying]
-    if is_paused(seen.group):
-        return
     if len(staying) < size:
         allowed = sum(budget.take() for _ in range(size - len(staying)))
         if allowed:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from paceline_operator.api.core import ContainerStatus, Node, Pod
 from paceline_operator.api.v1alpha1 import Runner, RunnerGroup
-from paceline_operator.domain.names import LABEL_REVISION, LABEL_RUNNER, RUNNER_CONTAINER, boot_of
+from paceline_operator.domain.names import LABEL_GROUP, LABEL_REVISION, LABEL_RUNNER, RUNNER_CONTAINER, boot_of
 
 EVICT_ANNOTATIONS = ("cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt")
 CANNOT_START = frozenset(
@@ -46,6 +46,8 @@ class PodSeen:
     """Why it cannot start, in the kubelet's or the scheduler's own words; empty while all is well."""
     protected: bool = False
     """It is marked as not to be moved by node consolidation."""
+    astray: bool = False
+    """The label by which it should be found is not there."""
 
     @property
     def ended(self) -> bool:
@@ -146,12 +148,12 @@ def read_node(node: Node) -> NodeSeen:
 def read_pod(pod: Pod, now: datetime) -> PodSeen:
     """A pod, as far as it matters to its group."""
     meta, status = pod.metadata, pod.status
-    runner = meta.labels.get(LABEL_RUNNER, "")
+    owners = [each for each in meta.owner_references if each.controller]
+    runner = owners[0].name if owners else meta.labels.get(LABEL_RUNNER, "")
     container = next((each for each in status.container_statuses if each.name == RUNNER_CONTAINER), None)
     conditions = {each.type: each for each in status.conditions}
     ready, target = conditions.get("Ready"), conditions.get("DisruptionTarget")
     code, reason, message = _end(pod, container)
-    owners = [each.uid for each in meta.owner_references if each.controller]
     return PodSeen(
         name=meta.name,
         uid=meta.uid,
@@ -163,13 +165,14 @@ def read_pod(pod: Pod, now: datetime) -> PodSeen:
         ready=ready is not None and ready.status == "True",
         node=pod.spec.node_name,
         revision=meta.labels.get(LABEL_REVISION, ""),
-        owner=owners[0] if owners else None,
+        owner=owners[0].uid if owners else None,
         exit_code=code,
         end_reason=reason,
         end_message=message,
         disrupted=target.reason if target is not None and target.status == "True" else "",
         stuck=_stuck(pod),
         protected=EVICT_ANNOTATIONS[0] in meta.annotations,
+        astray=LABEL_GROUP not in meta.labels or LABEL_RUNNER not in meta.labels,
     )
 
 

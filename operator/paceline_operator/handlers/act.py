@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,12 +19,12 @@ from paceline_operator.domain.actions import (
     Fence,
     Forget,
     Protect,
+    Relabel,
     Retire,
     SetBudget,
     Suspect,
 )
-from paceline_operator.domain.death import GONE
-from paceline_operator.domain.names import runner_name
+from paceline_operator.domain.names import LABEL_GROUP, LABEL_RUNNER, runner_name
 from paceline_operator.domain.objects import build_budget, build_pod, build_runner
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.seen import EVICT_ANNOTATIONS, GroupSeen
@@ -68,9 +68,8 @@ class Actor:
         outcome = Outcome()
         for action in actions:
             match action:
-                case Fence(causes, gone):
-                    causes = {**causes, **dict.fromkeys(await self._really_gone(gone), GONE)}
-                    outcome.fenced = await self._operating.fence_pods(self._number, causes) if causes else []
+                case Fence(causes):
+                    outcome.fenced = await self._operating.fence_pods(self._number, causes)
                 case Suspect(pods):
                     await self._operating.suspect_pods(self._number, sorted(pods))
                 case Retire(count, unready):
@@ -89,7 +88,9 @@ class Actor:
                 outcome.created = await self._names(action.count)
                 starts += outcome.created
         others = [
-            self._change(each) for each in actions if isinstance(each, DeleteRunner | DeletePod | Protect | SetBudget)
+            self._change(each)
+            for each in actions
+            if isinstance(each, DeleteRunner | DeletePod | Protect | Relabel | SetBudget)
         ]
         await _all(others)
         if starts:
@@ -97,13 +98,7 @@ class Actor:
         outcome.done.update(type(each) for each in actions)
         return outcome
 
-    async def _really_gone(self, gone: Mapping[str, str]) -> list[str]:
-        """Of the pods that were not in the list: a label that somebody took away does not make a pod disappear."""
-        found = await asyncio.gather(*(self._cluster.get(POD, self._namespace, name) for name in gone.values() if name))
-        there = {each["metadata"]["uid"] for each in found if each is not None}
-        return [uid for uid in gone if uid not in there]
-
-    async def _change(self, action: DeleteRunner | DeletePod | Protect | SetBudget) -> None:
+    async def _change(self, action: DeleteRunner | DeletePod | Protect | Relabel | SetBudget) -> None:
         match action:
             case DeleteRunner(name, uid):
                 await self._cluster.delete(RUNNER, self._namespace, name, uid=uid)
@@ -112,6 +107,9 @@ class Actor:
             case Protect(name, uid, on):
                 marks = PROTECTION if on else dict.fromkeys(PROTECTION)
                 await self._cluster.patch(POD, self._namespace, name, {"metadata": {"annotations": marks}}, uid=uid)
+            case Relabel(name, uid, runner):
+                labels = {LABEL_GROUP: self._group.metadata.name, LABEL_RUNNER: runner}
+                await self._cluster.patch(POD, self._namespace, name, {"metadata": {"labels": labels}}, uid=uid)
             case SetBudget(least):
                 await self._cluster.apply(build_budget(self._group, least))
 

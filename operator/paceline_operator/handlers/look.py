@@ -5,7 +5,7 @@ A pod is there before its runner can register: a registration whose pod is not i
 
 import asyncio
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from paceline.operating import Operating, RegistrationSeen
@@ -33,6 +33,7 @@ async def look(
         cluster.list(POD, meta.namespace, labels=labels),
         cluster.get(POD_DISRUPTION_BUDGET, meta.namespace, budget_name(meta.name)),
     )
+    pods += await _without_label(cluster, meta.namespace, registrations or (), pods)
     now = datetime.now(UTC)
     read = [Runner.model_validate(each) for each in runners]
     return GroupSeen(
@@ -46,6 +47,16 @@ async def look(
         revision=revision_of(group),
         budget=_least(budget),
     )
+
+
+async def _without_label(
+    cluster: Cluster, namespace: str, registrations: Iterable[Registration], pods: Iterable[Manifest]
+) -> list[Manifest]:
+    """Pods that are registered and were not in the list: a label that somebody took away makes no pod disappear."""
+    listed = {each["metadata"]["uid"] for each in pods}
+    missing = {row.pod_uid: row.hostname for row in registrations if row.pod_uid and row.pod_uid not in listed}
+    found = await asyncio.gather(*(cluster.get(POD, namespace, name) for name in missing.values() if name))
+    return [each for each in found if each is not None and each["metadata"]["uid"] in missing]
 
 
 def _least(budget: Manifest | None) -> int | None:

@@ -84,14 +84,19 @@ async def test_a_pod_whose_object_is_gone_is_dead(operated: Site) -> None:
     await site.settled(1)
 
 
-async def test_a_pod_that_lost_its_label_is_not_dead(operated: Site) -> None:
+async def test_a_pod_that_lost_its_label_is_not_dead_and_gets_it_back(operated: Site) -> None:
     site = operated
     await site.apply(site.group(1))
     await site.settled(1)
     job, pod = await _busy(site)
-    await site.run("label", "pod", pod, "paceline.dev/group-")
-    await asyncio.sleep(2.5)  # two looks of the operator
+    await site.run("label", "pod", pod, "paceline.dev/group-", "paceline.dev/runner-")
+
+    async def labelled() -> bool:
+        return pod in await site.run("get", "pods", "-l", "paceline.dev/group=builds,paceline.dev/runner", "-o", "name")
+
+    await site.until(labelled, "the label is there again")
     assert await site.queue.database.value("SELECT state FROM paceline.job WHERE id = $1", job) == b"x"
+    assert await site.pod_names() == {pod}
     site.touch("go")
 
 

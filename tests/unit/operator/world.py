@@ -16,6 +16,7 @@ from paceline_operator.domain.actions import (
     Fence,
     Forget,
     Protect,
+    Relabel,
     Retire,
     SetBudget,
     Suspect,
@@ -47,19 +48,19 @@ def group(
     )  # fmt: skip
 
 
-def pod(runner: str, boot: int = 1, **changes: object) -> PodSeen:
+def pod(runner: str, boot: int = 1, /, **changes: object) -> PodSeen:
     """A pod that has begun."""
     seen = PodSeen(name=f"{runner}-{boot}", uid=f"p-{runner}-{boot}", runner=runner, boot=boot, created=START,
                    owner=f"r-{runner}", phase="Running", node="n1")  # fmt: skip
     return replace(seen, **changes)  # type: ignore[arg-type]  # the fields of PodSeen
 
 
-def runner(name: str, **changes: object) -> RunnerSeen:
+def runner(name: str, /, **changes: object) -> RunnerSeen:
     """A Runner object of the group."""
     return replace(RunnerSeen(name=name, uid=f"r-{name}"), **changes)  # type: ignore[arg-type]  # its fields
 
 
-def registered(name: str, boot: int = 1, **changes: object) -> Registration:
+def registered(name: str, boot: int = 1, /, **changes: object) -> Registration:
     """A Runner that may claim, out of its nth pod."""
     row = Registration(runner=name, incarnation=boot, state="active", leased=True, pod_uid=f"p-{name}-{boot}",
                        hostname=f"{name}-{boot}", revision="rev")  # fmt: skip
@@ -133,9 +134,9 @@ class World:
             case DeletePod(name, uid):
                 if name in self.pods and self.pods[name].uid == uid:
                     self.leave(name)
-            case Fence(causes, gone):
+            case Fence(causes):
                 for key, row in list(self.rows.items()):
-                    if row.pod_uid in causes or row.pod_uid in gone:
+                    if row.pod_uid in causes:
                         self._end(key)
             case Retire(count, unready):
                 self._retire(count, unready)
@@ -152,6 +153,8 @@ class World:
                     self.pods[name] = replace(self.pods[name], protected=on)
             case SetBudget(least):
                 self.budget = least
+            case Relabel(name):
+                self.pods[name] = replace(self.pods[name], astray=False)
             case Suspect():
                 pass
 

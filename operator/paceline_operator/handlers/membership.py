@@ -1,0 +1,69 @@
+"""A group's place in its database: found through its Secret, kept up to date, and given up at its end."""
+
+from paceline.errors import DatabaseError, NotAllowedError, NotFoundError, PoolConflictError, SchemaError
+from paceline.operating import GroupObserved, Operating
+from paceline_operator.adapters.queues import Key, Queue, QueueTroubleError, trouble_of
+from paceline_operator.api.v1alpha1 import RunnerGroup
+from paceline_operator.domain.levers import is_paused
+from paceline_operator.domain.reasons import Reason
+from paceline_operator.domain.revision import revision_of
+from paceline_operator.handlers.services import Services
+
+
+class Membership:
+    """Of one group."""
+
+    def __init__(self, key: Key, services: Services) -> None:
+        """For the group of that namespace and name."""
+        self._key, self._services = key, services
+        self._put: object = None
+        self._queue: Queue | None = None
+        self.number: int | None = None
+        """The group's, once it is in the database."""
+
+    async def confirm(self, group: RunnerGroup) -> Operating:
+        """See to it that the database knows the group as it is now. QueueTroubleError: it cannot be used."""
+        try:
+            self._queue = await self._find(group)
+            operating = await self._queue.ready()
+            wanted = (self._queue.url, group.pool, group.spec.dispatch, group.spec.slots, group.spec.tags,
+                      is_paused(group), revision_of(group))  # fmt: skip
+            if self._put != wanted or self.number is None or self._key not in self._queue.seen:
+                await self._write(operating, group)
+                self._put = wanted
+        except PoolConflictError as error:
+            raise QueueTroubleError(Reason.POOL_CONFLICT, str(error)) from None
+        except (NotAllowedError, NotFoundError) as error:
+            raise QueueTroubleError(Reason.REFUSED, str(error)) from None
+        except (DatabaseError, SchemaError, TimeoutError) as error:
+            raise trouble_of(error) from None
+        return operating
+
+    async def _find(self, group: RunnerGroup) -> Queue:
+        """By the Secret; a namespace that is being deleted may have lost it before its groups."""
+        try:
+            return await self._services.queues.of(self._key, group.spec.database.secret_ref.name)
+        except QueueTroubleError:
+            if group.metadata.deletion_timestamp is None or self._queue is None:
+                raise
+            return self._queue
+
+    async def _write(self, operating: Operating, group: RunnerGroup) -> None:
+        if group.metadata.deletion_timestamp is not None and self.number is not None:
+            return
+        self.number = await operating.put_group(
+            install=self._services.install, namespace=self._key[0], name=self._key[1], pool=group.pool,
+            leader=group.spec.dispatch == "Leader", slots=group.spec.slots, tags=group.spec.tags,
+            paused=is_paused(group),
+        )  # fmt: skip
+        await operating.set_revision(self.number, revision_of(group))
+
+    @property
+    def known(self) -> bool:
+        """Whether the database has ever been found."""
+        return self._queue is not None
+
+    @property
+    def observed(self) -> GroupObserved | None:
+        """How the group stands, as the database was last seen; None while it is not known."""
+        return None if self._queue is None or self._queue.trouble is not None else self._queue.seen.get(self._key)
