@@ -44,6 +44,17 @@ def runner(
     raise typer.Exit(play(BENCH, run, output))
 
 
+@app.command()
+def operator(
+    quick: QuickOption = False, rounds: RoundsOption = None, only: OnlyOption = None, output: OutputOption = RESULTS
+) -> None:
+    """The operator: 400 pods from none, writes per life, a thousand runners, deaths."""
+    from paceline_bench.operator import BENCH
+
+    run = Run(report=stderr_reporter(), quick=quick, rounds=rounds, only=frozenset(only or ()))
+    raise typer.Exit(play(BENCH, run, output))
+
+
 def play(bench: Bench, run: Run, output: Path, limits: Sequence[Budget] | None = None) -> int:
     """Run a bench; the exit code says whether every budget was kept."""
     if unknown := run.only - set(bench.labels):

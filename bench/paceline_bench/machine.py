@@ -8,7 +8,7 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-PACKAGES: Final = ("asyncpg", "uvloop", "pgqueuer", "procrastinate", "psycopg")
+PACKAGES: Final = ("asyncpg", "uvloop", "pgqueuer", "procrastinate", "psycopg", "kopf", "kubernetes", "pydantic")
 SYNCS: Final = 50
 
 

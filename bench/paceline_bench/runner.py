@@ -1,6 +1,6 @@
 """The bench of the runner: how fast, how quick to begin, how small when idle."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,13 +9,12 @@ from paceline_bench import idle, life
 from paceline_bench.bench import Bench, Plot, Run
 from paceline_bench.errors import NotMeasuredError
 from paceline_bench.measure import Measurement, Missing, Percentile, Ratio
+from paceline_bench.parts import NOT_WANTED, Part, take
 from paceline_bench.server import bench_server, server_facts
 from paceline_bench.subjects import Subject, empty, subjects
 from paceline_bench.templates import Templates
 
 RATE: Final = "jobs/s"
-NOT_WANTED: Final = "not asked for"
-Part = Callable[[], Awaitable[list[Measurement]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,18 +45,8 @@ async def measure(run: Run) -> AsyncIterator[Measurement | Missing]:
             async for each in _throughput(run, server, templates, jobs, rounds, size.seconds):
                 yield each
             for name, part in _parts(server, templates, size).items():
-                for found in await _part(run, name, part):
+                for found in await take(run, (name,), part):
                     yield found
-
-
-async def _part(run: Run, name: str, part: Part) -> Sequence[Measurement | Missing]:
-    if not run.wants(name):
-        return [Missing(name, NOT_WANTED)]
-    try:
-        with run.report.task(name.replace("_", " ")):
-            return await part()
-    except NotMeasuredError as error:
-        return [Missing(name, str(error))]
 
 
 async def _throughput(

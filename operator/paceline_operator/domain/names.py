@@ -5,7 +5,6 @@ from typing import Final
 
 from paceline_operator.api.v1alpha1 import GROUP
 
-FIELD_MANAGER: Final = "paceline"
 CLEANUP: Final = f"{GROUP}/cleanup"
 """The finalizer of a RunnerGroup. kopf's own must have another name, or kopf would take ours away."""
 

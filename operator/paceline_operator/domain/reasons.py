@@ -74,7 +74,5 @@ class Reason(StrEnum):
     # Runner: Ready, Registered
     REGISTERED = "Registered"
     NOT_REGISTERED = "NotRegistered"
-    STARTING = "Starting"
     DRAINING = "Draining"
     FAILED = "Failed"
-    NO_POD = "NoPod"

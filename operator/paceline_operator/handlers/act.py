@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -28,6 +27,7 @@ from paceline_operator.domain.names import LABEL_GROUP, LABEL_RUNNER, runner_nam
 from paceline_operator.domain.objects import build_budget, build_pod, build_runner
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.seen import EVICT_ANNOTATIONS, GroupSeen
+from paceline_operator.handlers.refusals import why_refused
 from paceline_operator.ports.cluster import Cluster
 from paceline_operator.ports.errors import AlreadyExistsError, ForbiddenError, RefusedError
 from paceline_operator.ports.resources import POD, RUNNER
@@ -46,7 +46,6 @@ class Outcome:
     created: list[str] = field(default_factory=list)
     retired: list[str] = field(default_factory=list)
     drained: list[str] = field(default_factory=list)
-    done: Counter[type] = field(default_factory=Counter)
 
     @property
     def again(self) -> bool:
@@ -95,7 +94,6 @@ class Actor:
         await _all(others)
         if starts:
             outcome.refused = await self._start(starts)
-        outcome.done.update(type(each) for each in actions)
         return outcome
 
     async def _change(self, action: DeleteRunner | DeletePod | Protect | Relabel | SetBudget) -> None:
@@ -124,10 +122,8 @@ class Actor:
         try:
             await self._start_one(first)
             await _all([self._start_one(each) for each in rest])
-        except RefusedError as error:
-            return Reason.TEMPLATE_REFUSED, error.message
-        except ForbiddenError as error:
-            return (Reason.QUOTA if error.quota else Reason.TEMPLATE_REFUSED), error.message
+        except (RefusedError, ForbiddenError) as error:
+            return why_refused(error)
         return None
 
     async def _start_one(self, what: str | CreatePod) -> None:

@@ -5,7 +5,7 @@ A pod is there before its runner can register: a registration whose pod is not i
 
 import asyncio
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from paceline.operating import Operating, RegistrationSeen
@@ -20,12 +20,21 @@ from paceline_operator.ports.resources import POD, POD_DISRUPTION_BUDGET, RUNNER
 
 
 async def look(
-    cluster: Cluster, group: RunnerGroup, operating: Operating | None, number: int | None, nodes: Mapping[str, NodeSeen]
+    cluster: Cluster,
+    group: RunnerGroup,
+    operating: Operating | None,
+    number: int | None,
+    nodes: Mapping[str, NodeSeen],
+    crew: Sequence[RegistrationSeen] | None = None,
 ) -> GroupSeen:
-    """Everything that a plan is made from; without a database the group is seen as far as Kubernetes shows it."""
+    """Everything that a plan is made from; without a database the group is seen as far as Kubernetes shows it.
+
+    `crew` is who was in the group some seconds ago, where nobody wants to ask again.
+    """
     registrations = None
     if operating is not None and number is not None:
-        registrations = tuple(_registration(each) for each in await operating.look_at_group(number))
+        rows = await operating.look_at_group(number) if crew is None else crew
+        registrations = tuple(map(_registration, rows))
     meta = group.metadata
     labels = {LABEL_GROUP: meta.name}
     runners, pods, budget = await asyncio.gather(
@@ -64,9 +73,11 @@ def _least(budget: Manifest | None) -> int | None:
     return found if isinstance(found, int) else None
 
 
+_NAMES = tuple(each.name for each in dataclasses.fields(Registration))
+
+
 def _registration(row: RegistrationSeen) -> Registration:
-    names = {each.name for each in dataclasses.fields(Registration)}
-    given = {name: getattr(row, name) for name in names}
+    given = {name: getattr(row, name) for name in _NAMES}
     return Registration(
         **{**given, "hostname": row.hostname or "", "registered_seconds": row.registered_seconds or 0.0}
     )

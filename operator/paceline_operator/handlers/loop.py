@@ -4,6 +4,7 @@ import asyncio
 import logging
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,7 +12,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from paceline.errors import PacelineError
-from paceline.operating import Operating
+from paceline.operating import Operating, RegistrationSeen
 from paceline_operator.adapters.queues import Key, QueueTroubleError
 from paceline_operator.api.v1alpha1 import RunnerGroup
 from paceline_operator.domain.actions import CreatePod, CreateRunners
@@ -45,6 +46,7 @@ class GroupLoop:
         """When a turn last came to its end."""
         self._services = services
         self._woken = asyncio.Event()
+        self._woken.set()
         self._memory = Memory()
         self._membership = Membership(key, services)
         self._reporter = Reporter(key, services)
@@ -59,11 +61,12 @@ class GroupLoop:
         """Until the group is gone."""
         failures = 0
         while True:
+            regular = not self._woken.is_set()
             self._woken.clear()
             began = time.monotonic()
             try:
                 async with asyncio.timeout(TURN_SECONDS):
-                    pause = await self._turn()
+                    pause = await self._turn(regular=regular)
                 failures = 0
             except (PacelineError, TimeoutError, ValidationError) as error:
                 failures += 1
@@ -84,8 +87,8 @@ class GroupLoop:
         except TimeoutError:
             return
 
-    async def _turn(self) -> float | None:
-        """One turn; how long to wait before the next, None if the group is no more."""
+    async def _turn(self, *, regular: bool) -> float | None:
+        """One turn; how long to wait before the next, None if the group is no more. `regular`: nothing has happened."""
         cluster = self._services.cluster
         raw = await cluster.get(RUNNER_GROUP, *self.key)
         if raw is None:
@@ -100,9 +103,12 @@ class GroupLoop:
         if not deleting and CLEANUP not in group.metadata.finalizers:
             raw = await cluster.add_finalizer(RUNNER_GROUP, *self.key, CLEANUP, uid=group.metadata.uid) or raw
         operating, trouble = await self._database(group)
-        seen = await look(cluster, group, operating, self._membership.number, self._services.nodes)
-        seen = replace(seen, hold_starts=self._refusals.holds(seen.revision, seen.now))
-        made = plan(seen, self._memory)
+        if not deleting:
+            await self._refusals.check(cluster, group, self._services.install)
+        crew = self._membership.crew(self.turned) if regular and not deleting else None
+        seen, made = await self._decide(group, operating, crew)
+        if crew is not None and made.actions:  # nothing is done on the strength of what was so some seconds ago
+            seen, made = await self._decide(group, operating)
         self._memory = made.memory
         outcome = await self._act(made, seen, operating)
         told = await self._reporter.report(
@@ -111,6 +117,14 @@ class GroupLoop:
         if deleting and await self._clean_up(seen, operating):
             return RESYNC
         return self._pause(made, outcome, seen.now) if told else 0.0
+
+    async def _decide(
+        self, group: RunnerGroup, operating: Operating | None, crew: Sequence[RegistrationSeen] | None = None
+    ) -> tuple[GroupSeen, Plan]:
+        services = self._services
+        seen = await look(services.cluster, group, operating, self._membership.number, services.nodes, crew)
+        seen = replace(seen, hold_starts=self._refusals.holds(seen.revision, seen.now))
+        return seen, plan(seen, self._memory)
 
     async def _database(self, group: RunnerGroup) -> tuple[Operating | None, QueueTroubleError | None]:
         try:

@@ -1,7 +1,7 @@
 """A group's place in its database: found through its Secret, kept up to date, and given up at its end."""
 
 from paceline.errors import DatabaseError, NotAllowedError, NotFoundError, PoolConflictError, SchemaError
-from paceline.operating import GroupObserved, Operating
+from paceline.operating import GroupObserved, Operating, RegistrationSeen
 from paceline_operator.adapters.queues import Key, Queue, QueueTroubleError, trouble_of
 from paceline_operator.api.v1alpha1 import RunnerGroup
 from paceline_operator.domain.levers import is_paused
@@ -57,6 +57,12 @@ class Membership:
             paused=is_paused(group),
         )  # fmt: skip
         await operating.set_revision(self.number, revision_of(group))
+
+    def crew(self, since: float) -> list[RegistrationSeen] | None:
+        """Who is in the group, if the database was asked for all groups after `since`."""
+        if self._queue is None or self.number is None:
+            return None
+        return self._queue.crew_of(self.number, since)
 
     @property
     def known(self) -> bool:

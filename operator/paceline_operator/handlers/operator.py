@@ -26,8 +26,8 @@ from paceline_operator.ports.resources import ResourceKind
 log = logging.getLogger("paceline.operator")
 
 
-async def operate(settings: Settings, stop: asyncio.Event, started: "asyncio.Future[int] | None" = None) -> None:
-    """Until told to stop; `started` gets the port once the watch has begun."""
+async def operate(settings: Settings, stop: asyncio.Event) -> None:
+    """Until told to stop."""
     metrics, loops, nodes = Metrics(), Loops(), dict[str, NodeSeen]()
     watching = asyncio.Event()
 
@@ -50,12 +50,10 @@ async def operate(settings: Settings, stop: asyncio.Event, started: "asyncio.Fut
         loops.begin(services)
         stack.push_async_callback(loops.close)
         server = Server(loops.stuck, watching.is_set, metrics)
-        port = await server.start(settings.host, settings.port)
+        await server.start(settings.host, settings.port)
         stack.push_async_callback(server.close)
         orphans = asyncio.create_task(Orphans(services, settings.namespaces).run(watching))
         stack.callback(orphans.cancel)
-        told = asyncio.create_task(_tell(watching, started, port))
-        stack.callback(told.cancel)
         registry = registry_for(loops, nodes, watch_nodes=settings.watch_nodes)
 
         @kopf.on.login(registry=registry)
@@ -72,9 +70,3 @@ async def operate(settings: Settings, stop: asyncio.Event, started: "asyncio.Fut
             stop_flag=stop,
             ready_flag=watching,
         )
-
-
-async def _tell(watching: asyncio.Event, started: "asyncio.Future[int] | None", port: int) -> None:
-    await watching.wait()
-    if started is not None and not started.done():
-        started.set_result(port)

@@ -10,7 +10,7 @@ from paceline_operator.handlers.services import Services
 from paceline_operator.ports.resources import RUNNER_GROUP
 
 log = logging.getLogger("paceline.operator")
-FIRST: Final = 10.0
+FIRST: Final = 3.0
 EVERY: Final = 300.0
 
 

@@ -16,8 +16,8 @@ class Server:
         self._stuck, self._ready, self._metrics = stuck, ready, metrics
         self._runner: web.AppRunner | None = None
 
-    async def start(self, host: str, port: int) -> int:
-        """Listen; returns the port, which a 0 leaves to the system."""
+    async def start(self, host: str, port: int) -> None:
+        """Listen."""
         app = web.Application()
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
@@ -26,7 +26,6 @@ class Server:
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port)
         await site.start()
-        return int(self._runner.addresses[0][1])
 
     async def close(self) -> None:
         """Stop."""

@@ -1,7 +1,9 @@
 """Databases and API servers that go away and come back, operators that die, Secrets that change."""
 
 import asyncio
+import json
 import signal
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -33,6 +35,39 @@ async def test_a_database_that_is_away_changes_nothing_and_is_told(site: Site) -
         await site.settled(0)
         assert operator.poll() is None
         assert "Unreachable" in {reason for reason, _ in await site.events()}
+
+
+async def test_an_api_server_that_is_away_changes_nothing_and_what_was_missed_is_seen(site: Site) -> None:
+    """Also what was deleted while nobody watched: no event ever tells of that."""
+    config = json.loads(site.kubeconfig.read_text())
+    cluster = config["clusters"][0]["cluster"]
+    admin, path = site.kubeconfig, site.scratch / "through.kubeconfig"
+    async with proxy(cluster["server"]) as way:
+        cluster["server"] = f"https://127.0.0.1:{urlsplit(way.url).port}"
+        path.write_text(json.dumps(config))
+        site.kubeconfig = path
+        operator = site.start_operator()
+        await site.apply(site.group(2))
+        await site.settled(2)
+        gone = sorted(await site.pod_names())[0]
+        name = gone.removesuffix("-1")
+        way.refuse()
+        way.cut()
+        await site.run("delete", "rnr", name)
+        await site.until(lambda: _absent(site, gone), "the pod has gone with its Runner")
+        await site.queue.enqueue("count", 1)
+        await site.until(lambda: site.marked("runs"), "runners go on working")
+        assert (await site.get("/healthz"))[0] == 200
+        way.refuse(False)
+        await site.settled(2)
+        assert operator.poll() is None
+        assert name not in {each["metadata"]["name"] for each in await site.runners()}
+        assert name not in {each.runner for each in await site.registrations()}
+    site.kubeconfig = admin
+
+
+async def _absent(site: Site, pod: str) -> bool:
+    return pod not in await site.pod_names()
 
 
 async def test_an_operator_that_is_killed_leaves_everything_as_it_is_and_the_next_goes_on(site: Site) -> None:

@@ -1,0 +1,63 @@
+"""What a runner's plain life costs the API server, by its own audit log."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from paceline import NewJob, Queue
+from paceline_bench.errors import NotMeasuredError
+from paceline_bench.measure import Measurement
+from paceline_bench.node import node
+from paceline_bench.operator_command import operator
+from paceline_bench.server import connected
+from paceline_bench.site import USER, Site, until
+from paceline_dev.audit import Write
+
+JOBS_EACH: Final = 5
+UNIT: Final = "writes"
+OWN: Final = ("runners", "pods")
+
+
+async def count(site: Site, runners: int) -> list[Measurement]:
+    """Created, ready, some short jobs, scaled down: all writes of the operator's own account, for each runner."""
+    await site.trust(site.url)
+    async with node(site), operator(site):
+        await site.add_group("builds", runners)
+        await site.settled(1, runners)
+        await _work(site, runners * JOBS_EACH)
+        await site.scale("builds", 0)
+        await site.settled(1, 0)
+        await until(lambda: _empty(site), "all pods are gone")
+        found = site.plane.audit.writes(user=USER)
+    return per_life(found, runners)
+
+
+def per_life(writes: Iterable[Write], runners: int) -> list[Measurement]:
+    """Those to Runners and pods, whatever came of them; events apart; the group's own status, finalizer and budget."""
+    kinds = Counter("own" if each.resource in OWN else each.resource for each in writes)
+    if not kinds["own"]:
+        raise NotMeasuredError("the audit log has no write of the operator")
+    own, events = kinds.pop("own"), kinds.pop("events", 0)
+    return [
+        Measurement("writes_per_life", own / runners, UNIT),
+        Measurement("event_writes_per_life", events / runners, UNIT),
+        Measurement("group_writes_per_life", kinds.total() / runners, UNIT),
+    ]
+
+
+async def _empty(site: Site) -> bool:
+    return await site.count_pods() == 0
+
+
+async def _work(site: Site, jobs: int) -> None:
+    queue = await Queue.connect(site.url, "builds", connections=1)
+    try:
+        await queue.enqueue_many([NewJob(kind="noop") for _ in range(jobs)])
+    finally:
+        await queue.close()
+    async with connected(site.url) as connection:
+
+        async def done() -> bool:
+            return bool(await connection.fetchval("SELECT count(*) FROM paceline.job") == 0)
+
+        await until(done, "all jobs are done")
