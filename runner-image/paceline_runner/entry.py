@@ -50,8 +50,6 @@ class Entry:
         incarnation = await Incarnation.register(database, who)
         if settings.taints is not None:
             await incarnation.taint(settings.taints)
-        log.info("registered as %s in pool %s", settings.name, incarnation.pool_name,
-                 extra={"incarnation": incarnation.id})  # fmt: skip
         return Tenure(incarnation, sent + settings.lease - MARGIN, wake)
 
     async def _patiently(self, what: str, attempt: Callable[[], Awaitable[T]]) -> T | None:

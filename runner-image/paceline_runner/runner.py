@@ -178,6 +178,8 @@ class Runner:
             dispatcher.drain(max(0.0, self._drain_by - time.monotonic()))
         else:
             self.status.state = "draining" if tenure.draining else "active"
+        log.info("registered as %s in pool %s", self._settings.name, tenure.incarnation.pool_name,
+                 extra={"incarnation": tenure.incarnation.id})  # fmt: skip
         beside = [asyncio.create_task(reports.run()), asyncio.create_task(self._keep_house(database, dispatcher))]
         leaving = asyncio.create_task(self._say_leaving(tenure.incarnation))
         try:

@@ -73,11 +73,9 @@ def _least(budget: Manifest | None) -> int | None:
     return found if isinstance(found, int) else None
 
 
-_NAMES = tuple(each.name for each in dataclasses.fields(Registration))
-
-
 def _registration(row: RegistrationSeen) -> Registration:
-    given = {name: getattr(row, name) for name in _NAMES}
+    names = {each.name for each in dataclasses.fields(Registration)}
+    given = {name: getattr(row, name) for name in names}
     return Registration(
         **{**given, "hostname": row.hostname or "", "registered_seconds": row.registered_seconds or 0.0}
     )

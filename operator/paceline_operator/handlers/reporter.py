@@ -1,6 +1,5 @@
 """What is written about a group: its status and its Runners', events and metrics; only what has changed."""
 
-import asyncio
 import time
 from datetime import UTC, datetime
 from typing import Final
@@ -57,9 +56,11 @@ class Reporter:
         if status != group.status:
             written = await self._write(raw, status)
             await tell_status(self._services, raw, group.status, status)
-        told = [(life.runner.resource, report_runner(life, seen)) for life in made.lives]
-        others = [self._write_runner(each, new) for each, new in told if each is not None and new is not None]
-        return all(await asyncio.gather(*others)) and written
+        for life in made.lives:
+            told = report_runner(life, seen)
+            if told is not None and life.runner.resource is not None:
+                written &= await self._write_runner(life.runner.resource, told)
+        return written
 
     async def refuse(self, raw: Manifest, error: ValidationError) -> None:
         """Say of a group that cannot be read which field it is about."""

@@ -17,21 +17,6 @@ FINALIZER: Final = f"{GROUP}/kopf"
 """Not ours: kopf takes away a finalizer of this name wherever it sees one that it has no handler for."""
 
 
-class NoEssence(kopf.DiffBaseStorage):
-    """Nobody asks kopf what has changed: it would copy each object for that, with every event, to no purpose."""
-
-    def build(self, *, body: kopf.Body, extra_fields: object = None) -> kopf.BodyEssence:  # noqa: ARG002 -- kopf's
-        """Of no object anything is of interest."""
-        return kopf.BodyEssence()
-
-    def fetch(self, *, body: kopf.Body) -> kopf.BodyEssence | None:  # noqa: ARG002 -- kopf's
-        """Nothing is stored."""
-        return None
-
-    def store(self, *, body: kopf.Body, patch: kopf.Patch, essence: kopf.BodyEssence) -> None:
-        """Nothing is stored."""
-
-
 def registry_for(loops: Loops, nodes: dict[str, NodeSeen], *, watch_nodes: bool) -> kopf.OperatorRegistry:
     """What wakes whom."""
     registry = kopf.OperatorRegistry()
@@ -77,7 +62,7 @@ def settings_for(*, namespaced: bool) -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     settings.persistence.finalizer = FINALIZER
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix=GROUP)
-    settings.persistence.diffbase_storage = NoEssence()
+    settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix=GROUP)
     settings.watching.label_selectors["v1/pods"] = LABEL_GROUP
     settings.watching.chunk_size = 500
     settings.watching.connect_timeout = 30

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cluster.local import where
-from cluster.place import Json, eventually
+from cluster.place import Json
 from paceline import Queue
 from paceline.operating import Operating, RegistrationSeen
 from paceline_dev.kubectl import Kubectl
@@ -144,16 +144,15 @@ class Site:
     async def until(self, true: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
         """Wait for something, with the operator's log if it never comes."""
 
-        async def asked() -> object:
+        end = time.monotonic() + seconds
+        while True:
             found = true()
-            return await found if asyncio.iscoroutine(found) else found
-
-        try:
-            await eventually(asked, what, seconds)
-        except AssertionError as error:
-            raise AssertionError(
-                f"{error}; the group is {await self._told()}; the operator said:\n{self.log()[-3000:]}"
-            ) from None
+            if await found if asyncio.iscoroutine(found) else found:
+                return
+            if time.monotonic() > end:
+                told = f"the group is {await self._told()}; the operator said:\n{self.log()[-3000:]}"
+                raise AssertionError(f"it never came to this: {what}; {told}")
+            await asyncio.sleep(0.15)  # each look is several requests
 
     async def _told(self) -> Json:
         try:

@@ -5,7 +5,21 @@ import pytest
 from paceline.claims import Failed, Incarnation, Registration
 from paceline.job import JobId, NewJob
 from paceline.queue import Queue
+from paceline.testing import PostgresServer
 from postgres.cli.process import Cli, Letters, Ran, run_cli
+from support.pg import migrated_template, one_server
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
+    """One server is enough here: each command is a process, and what it asks for is proved on each version."""
+    return one_server(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def template(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of a database with our schema."""
+    return migrated_template(tmp_path_factory, postgres, "template-cli")
 
 
 @pytest.fixture
