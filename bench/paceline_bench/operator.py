@@ -1,6 +1,7 @@
 """The bench of the operator: how quick it makes runners, what a life costs, what it weighs when nothing happens."""
 
 import functools
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
@@ -8,16 +9,18 @@ from typing import Final
 from paceline.testing import PostgresServer
 from paceline_bench import creating, death, paceline_command, thousand, writes
 from paceline_bench.bench import Bench, Plot, Run
+from paceline_bench.errors import NotMeasuredError
 from paceline_bench.measure import Measurement, Missing, Percentile, Ratio
 from paceline_bench.parts import take
 from paceline_bench.server import bench_server, server_facts
 from paceline_bench.site import Site, site
 from paceline_bench.templates import Templates
 from paceline_dev.binaries import Binaries, find_binaries
+from paceline_dev.errors import DevError
 from paceline_dev.gobuild import KUBERNETES_VERSION
 
 CREATING: Final = ("pods_0_to_400", "pods_bare_400", "reconcile_p50_400", "reconcile_p99_400")
-WRITES: Final = ("writes_per_life", "event_writes_per_life", "group_writes_per_life")
+WRITES: Final = ("writes_per_life", "event_writes_per_life", "group_writes_per_life", "dry_runs_per_group")
 THOUSAND: Final = (*thousand.IDLE, *thousand.TURNS, thousand.RESTART)
 DEATHS: Final = ("death_to_claimable", "kill_to_claimable")
 On = Callable[[Site], Awaitable[list[Measurement]]]
@@ -70,8 +73,13 @@ def _parts(run: Run, size: Size, rounds: int) -> list[tuple[tuple[str, ...], On]
 
 
 async def _on_site(binaries: Binaries, server: PostgresServer, templates: Templates, on: On) -> list[Measurement]:
-    async with site(binaries, server, templates) as place:
-        return await on(place)
+    """What goes wrong with one cluster costs its own figures only; its words may hold a path, so they go to stderr."""
+    try:
+        async with site(binaries, server, templates) as place:
+            return await on(place)
+    except DevError as error:
+        sys.stderr.write(f"{error}\n")
+        raise NotMeasuredError("its cluster did not work (what it said is on stderr)") from None
 
 
 BENCH: Final = Bench(
@@ -108,6 +116,7 @@ BENCH: Final = Bench(
         "writes_per_life": "API writes per plain runner life",
         "event_writes_per_life": "events apart, per life",
         "group_writes_per_life": "the group's status, finalizer and budget apart, per life",
+        "dry_runs_per_group": "dry runs of a template apart, for one group",
         "death_to_claimable": "container ended to job claimable",
         "kill_to_claimable": "kill of the process to job claimable",
         "death_p99": "container ended to job claimable, p99",

@@ -5,6 +5,7 @@ What one measurement leaves behind (pods that wait for a node, garbage to collec
 
 import asyncio
 import contextlib
+import functools
 import json
 import tempfile
 import time
@@ -144,12 +145,22 @@ async def _furnish(plane: ControlPlane, api: Api) -> None:
     plane.kubectl.run("apply", "--server-side", "-f", str(REPOSITORY / "crds"))
     for kind in ("runnergroups", "runners"):
         plane.kubectl.run("wait", f"crd/{kind}.paceline.dev", "--for=condition=Established", "--timeout=30s")
+        await until(functools.partial(_served, api, kind), f"{kind} are served")
     await api.post("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     with contextlib.suppress(AnswerError):  # its controller may be quicker
         await api.post(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {"metadata": {"name": "default"}})
     plane.kubectl.run("apply", "-n", NAMESPACE, "-f", str(REPOSITORY / "manifests" / "base" / "rbac.yaml"))
     await api.post(f"{RBAC}/namespaces/{NAMESPACE}/rolebindings", _binding(ACCOUNT))
     await api.post(f"{RBAC}/clusterrolebindings", _binding(f"{ACCOUNT}-nodes"))
+
+
+async def _served(api: Api, kind: str) -> bool:
+    """A kind that is established may still say that its storage begins (429) for a while on a busy machine."""
+    try:
+        await api.get(f"/apis/paceline.dev/v1alpha1/{kind}")
+    except AnswerError:
+        return False
+    return True
 
 
 def _binding(role: str) -> Json:

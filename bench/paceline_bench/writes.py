@@ -33,16 +33,26 @@ async def count(site: Site, runners: int) -> list[Measurement]:
 
 
 def per_life(writes: Iterable[Write], runners: int) -> list[Measurement]:
-    """Those to Runners and pods, whatever came of them; events apart; the group's own status, finalizer and budget."""
-    kinds = Counter("own" if each.resource in OWN else each.resource for each in writes)
+    """Those to Runners and pods, whatever came of them; events apart; the group's own status, finalizer and budget.
+
+    A dry run is apart as well: there is one for each revision of a group, however many runners it has.
+    """
+    kinds = Counter(_kind(each) for each in writes)
     if not kinds["own"]:
         raise NotMeasuredError("the audit log has no write of the operator")
-    own, events = kinds.pop("own"), kinds.pop("events", 0)
+    own, events, dry = kinds.pop("own"), kinds.pop("events", 0), kinds.pop("dry", 0)
     return [
         Measurement("writes_per_life", own / runners, UNIT),
         Measurement("event_writes_per_life", events / runners, UNIT),
         Measurement("group_writes_per_life", kinds.total() / runners, UNIT),
+        Measurement("dry_runs_per_group", dry, "requests"),
     ]
+
+
+def _kind(write: Write) -> str:
+    if write.dry_run:
+        return "dry"
+    return "own" if write.resource in OWN else write.resource
 
 
 async def _empty(site: Site) -> bool:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
@@ -29,6 +30,8 @@ class Write:
     namespace: str
     name: str
     code: int
+    dry_run: bool = False
+    """It was checked like any other, and nothing was stored."""
 
 
 class AuditLog:
@@ -65,4 +68,5 @@ def _parse(line: str) -> Write:
         namespace=target.get("namespace", ""),
         name=target.get("name", ""),
         code=(event.get("responseStatus") or {}).get("code", 0),
+        dry_run="dryRun" in parse_qs(urlsplit(event.get("requestURI", "")).query),
     )

@@ -108,7 +108,11 @@ def _exists(pid: int) -> bool:
 
 def _orphaned(owner: int, program: subprocess.Popen[bytes], told: int) -> bool:
     """Wait until the owner is gone, the program has ended, or somebody told us to stop; whether it was the first."""
-    owner_fd, program_fd = _watch(owner), _watch(program.pid)
+    try:
+        owner_fd = _watch(owner)
+    except ProcessLookupError:  # it died before we came to look
+        return True
+    program_fd = _watch(program.pid)
     poll = select.poll()
     for fd in (told, owner_fd, program_fd):
         if fd is not None:

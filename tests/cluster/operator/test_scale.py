@@ -79,6 +79,11 @@ async def test_ephemeral_runners_do_one_job_each(operated: Site) -> None:
         return len(now) == 2 and not now & first
 
     await site.until(replaced, "all Runners are new ones")
+
+    async def acked() -> bool:
+        return bool(await site.queue.database.value("SELECT count(*) = 4 FROM paceline.history"))
+
+    await site.until(acked, "the last result is stored")
     used = await site.queue.database.rows("SELECT incarnation, count(*) AS n FROM paceline.history GROUP BY 1")
     assert [row["n"] for row in used] == [1, 1, 1, 1]
     await site.settled(2)

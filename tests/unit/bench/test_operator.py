@@ -2,10 +2,11 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from paceline_bench import budgets
+from paceline_bench import budgets, operator
 from paceline_bench.bench import Run
 from paceline_bench.crew import ready_status, registration
 from paceline_bench.death import ended
@@ -17,6 +18,7 @@ from paceline_bench.parts import NOT_WANTED, take
 from paceline_bench.site import group
 from paceline_bench.writes import per_life
 from paceline_dev.audit import Write
+from paceline_dev.errors import DevError
 from paceline_dev.progress import PlainReporter
 from paceline_operator.api.core import Pod
 from paceline_operator.api.v1alpha1 import RunnerGroup
@@ -25,8 +27,8 @@ from paceline_operator.domain.objects import build_pod, template_problem
 from paceline_operator.domain.revision import revision_of
 
 
-def _write(resource: str, code: int = 200) -> Write:
-    return Write(user="o", verb="patch", resource=resource, subresource="", namespace="bench", name="x", code=code)
+def _write(resource: str, code: int = 200, *, dry_run: bool = False) -> Write:
+    return Write("o", "patch", resource, "", "bench", "x", code, dry_run)
 
 
 def _run(*only: str) -> Run:
@@ -37,9 +39,11 @@ def test_every_write_to_a_runner_or_pod_counts_and_the_others_are_told_apart() -
     found = [
         *[_write("runners")] * 6, *[_write("pods")] * 2, _write("pods", 409), _write("events"),
         _write("runnergroups"), _write("poddisruptionbudgets"),
+        _write("pods", 201, dry_run=True),
     ]  # fmt: skip
     assert {each.name: each.value for each in per_life(found, 2)} == {
         "writes_per_life": 4.5, "event_writes_per_life": 0.5, "group_writes_per_life": 1.0,
+        "dry_runs_per_group": 1,
     }  # fmt: skip
 
 
@@ -117,3 +121,16 @@ def test_the_operator_looks_after_the_benchs_namespace_on_loopback_only() -> Non
         "operator", "--namespaces", "bench", "--install", "bench", "--kubeconfig", "k", "--listen", "127.0.0.1:8123",
         "--log-format", "json",
     )  # fmt: skip
+
+
+async def test_a_cluster_that_does_not_work_costs_its_own_figures_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> object:
+        raise DevError("etcd ended (log: /some/where)")
+
+    monkeypatch.setattr(operator, "site", broken)
+    with pytest.raises(NotMeasuredError) as caught:
+        await operator._on_site(Any, Any, Any, Any)  # type: ignore[arg-type]
+    assert "/some/where" not in str(caught.value)
+    assert "/some/where" in capsys.readouterr().err

@@ -84,6 +84,17 @@ def test_an_owner_killed_with_sigkill_takes_program_and_scratch_folder_with_it(t
     assert not scratch.exists()
 
 
+def test_an_owner_that_is_gone_before_the_guard_looks_is_noticed(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with subprocess.Popen(["true"]) as owner:
+        pass
+    process = Guarded(["sleep", "60"], log=tmp_path / "log", owner=owner.pid, scratch=scratch)
+    process._script.wait(10)
+    assert _gone(process.pid)
+    assert not scratch.exists()
+
+
 def test_a_guard_killed_with_sigkill_takes_the_program_with_it(sleeper: Guarded) -> None:
     _script_of(sleeper.pid).kill()
     assert _gone(sleeper.pid)
