@@ -59,7 +59,8 @@ async def test_the_hook_ends_before_the_signal_comes(place: Place) -> None:
 
 async def test_a_hook_that_takes_all_the_time_leaves_two_seconds_for_the_signal(place: Place) -> None:
     hook = {"exec": {"command": ["sleep", "60"]}}
-    await place.create(place.pod(hooked(place, POLITE, hook), terminationGracePeriodSeconds=1))
+    slow = POLITE.replace("exit 0", "sleep 0.5; exit 0")
+    await place.create(place.pod(hooked(place, slow, hook), terminationGracePeriodSeconds=1))
     await place.until(ready, "it is ready")
     last = await place.ended()
     assert state(last, "terminated")["exitCode"] == 0, "it was killed before it could listen"
