@@ -57,6 +57,7 @@ lock: .venv/ready ## Pin the newest dependencies that pyproject.toml allows
 	$(LOCK) --upgrade --extra dev pyproject.toml -o requirements/dev.txt
 	$(LOCK) -c requirements/dev.txt pyproject.toml -o requirements/base.txt
 	$(LOCK) -c requirements/dev.txt --extra runner pyproject.toml -o requirements/runner.txt
+	$(LOCK) -c requirements/dev.txt --extra operator --extra gateway pyproject.toml -o requirements/operator.txt
 	echo 'hatchling>=1.33,<2' | $(LOCK) -c requirements/dev.txt - -o requirements/build.txt
 	$(LOCK) -c requirements/dev.txt --extra runner --extra operator --extra testing pyproject.toml bench/requirements.in -o requirements/bench.txt
 

@@ -46,6 +46,7 @@ def operator(
     ] = "info",
 ) -> None:  # fmt: skip
     """Keep RunnerGroups as they are wanted: Runners, their pods, and what the database knows of them."""
+    _begin()
     from paceline.errors import PacelineError
     from paceline.logs import set_up
 
@@ -56,6 +57,14 @@ def operator(
     except PacelineError as error:
         typer.secho(f"error: {' '.join(str(error).split())}", err=True, fg=typer.colors.RED)
         raise typer.Exit(1) from None
+
+
+def _begin() -> None:
+    """Whoever tells us to leave before we have begun is obeyed at once, also by process 1, which must listen for it."""
+    import os
+    import signal
+
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 
 
 def _settings(

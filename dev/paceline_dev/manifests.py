@@ -17,6 +17,8 @@ from paceline_dev.errors import DevError
 KUBERNETES = "1.36"
 FOLDERS = ("crds", "manifests")
 OURS = "paceline.dev/"
+KUSTOMIZE = "kustomize.config.k8s.io/"
+KUSTOMIZATIONS = ("kustomization.yaml", "Kustomization")
 
 
 def validate(root: Path = REPOSITORY) -> None:
@@ -24,17 +26,21 @@ def validate(root: Path = REPOSITORY) -> None:
     faults = [
         f"{path.relative_to(root)}: {fault}"
         for folder in FOLDERS
-        for path in sorted((root / folder).rglob("*.yaml"))
+        for path in sorted((*(root / folder).rglob("*.yaml"), *(root / folder).rglob("Kustomization")))
         for document in yaml.safe_load_all(path.read_text())
         if document is not None
-        for fault in _faults(document, root / "crds")
+        for fault in _faults(document, path, root / "crds")
     ]
     if faults:
         raise DevError("\n".join(["manifests are not valid:", *faults]))
 
 
-def _faults(document: dict[str, Any], crds: Path) -> list[str]:
+def _faults(document: dict[str, Any], path: Path, crds: Path) -> list[str]:
     kind = f"{document.get('apiVersion')} {document.get('kind')}"
+    if kind.startswith(KUSTOMIZE):
+        return [
+            f"its resource {name} is not there" for name in document["resources"] if not _is_resource(path.parent / name)
+        ]
     if kind.startswith(OURS):
         schema = _own_schemas(crds).get(kind)
         if schema is None:
@@ -48,6 +54,11 @@ def _faults(document: dict[str, Any], crds: Path) -> list[str]:
     except kubernetes_validate.SchemaNotFoundError:
         return [f"Kubernetes {KUBERNETES} knows no {kind}"]
     return []
+
+
+def _is_resource(path: Path) -> bool:
+    """A file, or a folder with a kustomization of its own."""
+    return path.is_file() or any((path / name).is_file() for name in KUSTOMIZATIONS)
 
 
 @cache

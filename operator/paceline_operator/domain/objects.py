@@ -15,6 +15,7 @@ from paceline_operator.domain.names import (
     budget_name,
     pod_name,
 )
+from paceline_operator.domain.restrict import restrict_pod, restrict_runner
 from paceline_operator.domain.revision import revision_of
 
 PORT: Final = 8080
@@ -102,9 +103,11 @@ def build_pod(group: RunnerGroup, runner: str, runner_uid: str, boot: int, insta
     spec["restartPolicy"] = "Never"
     spec["terminationGracePeriodSeconds"] = group.spec.drain.timeout_seconds + GRACE_MARGIN
     spec.setdefault("automountServiceAccountToken", False)
+    restrict_pod(spec)
     for container in cast(list[JsonDict], spec.get("containers") or []):
         if container.get("name") == RUNNER_CONTAINER:
             _make_runner(container, group, runner, install)
+            restrict_runner(container, spec)
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
 
 

@@ -8,7 +8,8 @@ import yaml
 from paceline_dev import REPOSITORY
 from paceline_operator.api.v1alpha1 import RESOURCES, RunnerGroup
 
-SAMPLES = sorted((REPOSITORY / "manifests" / "samples").glob("*.yaml"))
+FOLDER = REPOSITORY / "manifests" / "samples"
+SAMPLES = sorted(FOLDER.glob("runner*.yaml"))
 MODELS = {resource.kind: resource.model for resource in RESOURCES}
 
 
@@ -20,7 +21,14 @@ def test_a_sample_has_no_field_that_the_api_does_not_know(path: Path) -> None:
 
 
 def test_the_sample_group_has_a_container_that_works_on_jobs() -> None:
-    document = yaml.safe_load((REPOSITORY / "manifests" / "samples" / "runnergroup.yaml").read_text())
+    document = yaml.safe_load((FOLDER / "runnergroup.yaml").read_text())
     group = RunnerGroup.model_validate(document)
     assert (group.pool, group.spec.scaling_mode) == ("builds", "Internal")
     assert [each["name"] for each in document["spec"]["template"]["spec"]["containers"]] == ["runner"]
+
+
+def test_the_sample_secret_is_the_one_that_the_sample_group_wants() -> None:
+    secret = yaml.safe_load((FOLDER / "secret.yaml").read_text())
+    group = yaml.safe_load((FOLDER / "runnergroup.yaml").read_text())
+    assert group["spec"]["database"]["secretRef"]["name"] == secret["metadata"]["name"]
+    assert secret["stringData"].keys() == {"url"}
