@@ -67,6 +67,16 @@ def node(
 
 
 @app.command()
+def engine() -> None:
+    """Find a Docker engine that works, or start one in a closed network; it runs until `cluster-delete`."""
+    from paceline_dev.kind.engine import find_engine
+    from paceline_dev.progress import stderr_reporter
+
+    found = find_engine(stderr_reporter())
+    print("\n".join(found.exports()))
+
+
+@app.command()
 def demo() -> None:
     """Play the demo and leave nothing behind."""
     from paceline_dev.demo import play
