@@ -12,7 +12,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test check fix crds mutate bench-runner bench-operator lock clean
+.PHONY: help demo test check fix crds mutate images bench-runner bench-operator lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ bench-runner: .venv-bench/ready ## Measure the runner beside raw SQL and its pee
 
 bench-operator: .venv-bench/ready ## Measure the operator at 400 and 1,000 runners (QUICK=1 takes three minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench operator
+
+images: .venv/ready ## Build the images of operator, runner and examples (TAG=…), with or without a registry
+	@$(BIN)/python -m paceline_dev images $(if $(TAG),--tag "$(TAG)")
 
 lock: .venv/ready ## Pin the newest dependencies that pyproject.toml allows
 	$(LOCK) --upgrade --extra dev pyproject.toml -o requirements/dev.txt

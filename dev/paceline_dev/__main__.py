@@ -77,6 +77,20 @@ def engine() -> None:
 
 
 @app.command()
+def images(
+    tag: Annotated[str, typer.Option(help="Of all of them; the release that this tree becomes, if not given.")] = "",
+) -> None:
+    """Build the images of operator, runner and examples, and print their names and sizes."""
+    from paceline_dev.images.build import build_images
+    from paceline_dev.kind.engine import find_engine
+    from paceline_dev.progress import stderr_reporter
+
+    report = stderr_reporter()
+    for image in build_images(find_engine(report), report, tag):
+        print(f"{image.reference} {image.size / 10**6:.0f} MB")
+
+
+@app.command()
 def demo() -> None:
     """Play the demo and leave nothing behind."""
     from paceline_dev.demo import play

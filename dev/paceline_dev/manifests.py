@@ -39,7 +39,9 @@ def _faults(document: dict[str, Any], path: Path, crds: Path) -> list[str]:
     kind = f"{document.get('apiVersion')} {document.get('kind')}"
     if kind.startswith(KUSTOMIZE):
         return [
-            f"its resource {name} is not there" for name in document["resources"] if not _is_resource(path.parent / name)
+            f"its resource {name} is not there"
+            for name in document["resources"]
+            if not _is_resource(path.parent / name)
         ]
     if kind.startswith(OURS):
         schema = _own_schemas(crds).get(kind)

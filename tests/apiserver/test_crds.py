@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from apiserver.objects import CASES, CHANGES, RANGES, Case, Change, group, runner, scaled
 from paceline_dev import REPOSITORY
