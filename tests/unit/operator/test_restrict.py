@@ -29,7 +29,7 @@ def contexts(given: JsonDict) -> tuple[object, object, object]:
     """Of the pod, its runner and its sidecar."""
     spec = build_pod(group(1, template=given), "builds-x2k4b", "u-runner", 3, "here")["spec"]
     assert isinstance(spec, dict)
-    ((runner,), (sidecar,)) = spec["containers"], spec["initContainers"]  # type: ignore[misc]  # JSON
+    runner, sidecar = spec["containers"][0], spec["initContainers"][0]  # type: ignore[index]  # JSON
     return spec.get("securityContext"), runner.get("securityContext"), sidecar.get("securityContext")  # type: ignore[union-attr]  # JSON
 
 
