@@ -4,6 +4,7 @@ The plugins of iptables have libraries of their own (libxt_statistic needs libm)
 endpoint work and those with several silently do not, so the layer is tried before it is used.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from paceline_dev.errors import DevError
+from paceline_dev.kind.packages import SYSTEM_PATH
 
 PROGRAMS = ("xtables-nft-multi", "nft", "ip", "conntrack")
 MODES = tuple(f"{table}{action}" for table in ("iptables", "ip6tables") for action in ("", "-save", "-restore"))
@@ -63,6 +65,8 @@ def _try(layer: Path, plugins: Iterable[Path]) -> None:
         raise DevError(f"iptables in the root file system lacks {', '.join(sorted(missing))}")
     for match in ("statistic", "comment", "addrtype", "conntrack"):
         command = ["chroot", str(layer), "/usr/sbin/iptables", "-m", match, "-h"]
-        done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env={"PATH": os.pathsep.join(SYSTEM_PATH)}, capture_output=True, text=True, check=False
+        )
         if done.returncode != 0:
             raise DevError(f"iptables cannot load its match {match} in the layer: {done.stderr.strip()}")
