@@ -7,15 +7,17 @@ BIN := .venv/bin
 BENCH := .venv-bench/bin
 # two for each core: many tests wait for leases to end or processes to start
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())')
+NODES ?= 1
+CLUSTER ?= paceline
 ROOTS := sdk operator runner-image gateway cli dev bench tests
 # Compiled modules kept in __pycache__ make every second start quick, also where the shell says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test check fix crds mutate images bench-runner bench-operator lock clean
+.PHONY: help demo test check cluster cluster-delete fix crds mutate images bench-runner bench-operator lock clean
 
 help: ## Show this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: .venv/ready ## See Paceline on a real database and a real Kubernetes API
 	@$(BIN)/python -m paceline_dev demo
@@ -34,6 +36,12 @@ check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/python -m paceline_dev crds --check
 	$(BIN)/python -m paceline_dev cli-docs --check
 	$(BIN)/python -m paceline_dev manifests
+
+cluster: .venv/ready ## Make a kind cluster, also without Docker (NODES=3, CLUSTER=name)
+	@$(BIN)/python -m paceline_dev cluster --name $(CLUSTER) --workers $$(($(NODES) - 1))
+
+cluster-delete: .venv/ready ## Remove it, and the engine that was started for it (CLUSTER=name)
+	@$(BIN)/python -m paceline_dev cluster-delete --name $(CLUSTER)
 
 fix: .venv/ready ## Repair what ruff can repair
 	$(BIN)/ruff check --fix .

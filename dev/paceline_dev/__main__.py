@@ -69,11 +69,28 @@ def node(
 @app.command()
 def engine() -> None:
     """Find a Docker engine that works, or start one in a closed network; it runs until `cluster-delete`."""
-    from paceline_dev.kind.engine import find_engine
-    from paceline_dev.progress import stderr_reporter
+    from paceline_dev.kind.commands import serve_engine
 
-    found = find_engine(stderr_reporter())
-    print("\n".join(found.exports()))
+    serve_engine()
+
+
+@app.command()
+def cluster(
+    name: Annotated[str, typer.Option(help="The name of the cluster.")] = "paceline",
+    workers: Annotated[int, typer.Option(min=0, max=9, help="Nodes beside the control plane.")] = 0,
+) -> None:
+    """Make a kind cluster, on Docker if there is one, else on an engine of our own in a closed network."""
+    from paceline_dev.kind.commands import make_cluster
+
+    make_cluster(name, workers)
+
+
+@app.command()
+def cluster_delete(name: Annotated[str, typer.Option(help="The name of the cluster.")] = "paceline") -> None:
+    """Remove a kind cluster, and with the last one the engine; caches stay."""
+    from paceline_dev.kind.commands import remove_cluster
+
+    remove_cluster(name)
 
 
 @app.command()

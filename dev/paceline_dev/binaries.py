@@ -7,7 +7,7 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from paceline_dev.gobuild import (
     BYTES_PER_PACKAGE,
     BYTES_PER_PROGRAM,
     KUBERNETES_VERSION,
+    PINS,
     PROGRAMS,
     GoBuild,
     Module,
@@ -45,15 +46,24 @@ def find_binaries(report: Reporter) -> Binaries:
     """The programs, built first if neither the user nor the cache has them."""
     if chosen := os.environ.get(ASSETS):
         return _from_assets(Path(chosen).expanduser().absolute())
-    folder = cache_root() / "kubernetes" / f"{KUBERNETES_VERSION}-{build_key()}"
-    if _missing(folder):
+    return _in(built(built_folder(), PROGRAMS, report))
+
+
+def built_folder() -> Path:
+    """Where the programs of this version of Kubernetes are kept."""
+    return cache_root() / "kubernetes" / f"{KUBERNETES_VERSION}-{build_key()}"
+
+
+def built(folder: Path, programs: Sequence[Program], report: Reporter) -> Path:
+    """The folder, after all programs have been built that are not in it; they have their pins in common."""
+    if _missing(folder, programs):
         try:
             with locked(folder / "build.lock", report.line):
-                if missing := _missing(folder):  # whoever held the lock may have built them
+                if missing := _missing(folder, programs):  # whoever held the lock may have built them
                     _build(folder, missing, report)
         except OSError as error:
             raise _unwritable(folder, error) from error
-    return _in(folder)
+    return folder
 
 
 def _in(folder: Path) -> Binaries:
@@ -75,10 +85,10 @@ def _executable(file: Path) -> bool:
     return file.is_file() and os.access(file, os.X_OK)
 
 
-def _missing(folder: Path) -> list[Program]:
+def _missing(folder: Path, programs: Sequence[Program]) -> list[Program]:
     """Programs that are not there as the manifest says: a truncated or foreign file does not count."""
     sizes = {name: entry.get("size") for name, entry in _manifest(folder).items()}
-    return [program for program in PROGRAMS if not _intact(folder / program.name, sizes.get(program.name))]
+    return [program for program in programs if not _intact(folder / program.name, sizes.get(program.name))]
 
 
 def _intact(file: Path, size: int | str | None) -> bool:
@@ -99,7 +109,7 @@ def _manifest(folder: Path) -> dict[str, dict[str, int | str]]:
 def _build(folder: Path, missing: list[Program], report: Reporter) -> None:
     """Build what is missing, and record each program once it is whole, so that a killed build resumes."""
     _remove_unfinished(folder)
-    build = GoBuild(find_go(report), folder / "work", folder / "logs")
+    build = GoBuild(find_go(report), folder / "work", folder / "logs", _other_pins(missing))
     try:
         _make_room(build, folder, missing, report)
         for program in missing:
@@ -113,6 +123,12 @@ def _build(folder: Path, missing: list[Program], report: Reporter) -> None:
     finally:
         build.close()
         _remove_unfinished(folder)
+
+
+def _other_pins(programs: Sequence[Program]) -> Path | None:
+    """None for the control plane's own, which the user may also provide."""
+    pins = programs[0].module.pins
+    return None if pins == PINS else pins
 
 
 def _remove_unfinished(folder: Path) -> None:

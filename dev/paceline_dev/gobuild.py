@@ -1,6 +1,7 @@
 """Runs `go` on the pinned modules: the same flags for everybody, progress by line, a failure as one line."""
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -24,6 +25,8 @@ class Module:
     root: str
     download: int
     """Bytes that its modules take in GOMODCACHE: archives and unpacked, measured from empty."""
+    pins: Path = PINS
+    """The folder that holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +41,18 @@ class Program:
 ETCD = Module("etcd", "go.etcd.io/etcd/server/v3@v3.6.8", 250 * 2**20)
 KUBERNETES = Module("kubernetes", f"k8s.io/kubernetes@{KUBERNETES_VERSION}", 600 * 2**20)
 
+
+def _kubernetes(*names: str) -> tuple[Program, ...]:
+    return tuple(Program(name, KUBERNETES, f"k8s.io/kubernetes/cmd/{name}") for name in names)
+
+
 PROGRAMS = (
     Program("etcd", ETCD, "paceline.dev/pins/etcd"),
-    *(
-        Program(name, KUBERNETES, f"k8s.io/kubernetes/cmd/{name}")
-        for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
-    ),
+    *_kubernetes("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"),
 )
+"""Those of a control plane."""
+NODE_PROGRAMS = _kubernetes("kubeadm", "kubelet", "kube-proxy")
+"""What a real node needs beside them, of the same version because from the same module."""
 
 # Measured for the five from empty caches: 2,960 packages left 3,171 MiB in GOCACHE, and while kube-apiserver was
 # built its 1,802 packages took 2,034 MiB in go's temporary folder as well.
@@ -85,12 +93,13 @@ def build_settings() -> dict[str, str]:
     }
 
 
-def build_key() -> str:
+def build_key(pins: Path | None = None) -> str:
     """The same pins, flags and platform have the same key; anything else another."""
+    pins = pins or PINS
     digest = hashlib.sha256()
-    for file in sorted(PINS.rglob("*")):
+    for file in sorted(pins.rglob("*")):
         if file.is_file():
-            digest.update(f"{file.relative_to(PINS)}\0".encode() + file.read_bytes() + b"\0")
+            digest.update(f"{file.relative_to(pins)}\0".encode() + file.read_bytes() + b"\0")
     digest.update(repr((COMPILE_FLAGS, LINK_FLAGS, sorted(build_settings().items()))).encode())
     return digest.hexdigest()[:16]
 
@@ -98,20 +107,21 @@ def build_key() -> str:
 class GoBuild:
     """One go, at work in a private folder with a copy of the pins and go's own temporary files."""
 
-    def __init__(self, go: Path, work: Path, logs: Path) -> None:
+    def __init__(self, go: Path, work: Path, logs: Path, pins: Path | None = None) -> None:
         self._go = go
+        self._way_out = "" if pins else ASSETS_WAY_OUT
         self._work = work
         self._logs = logs
         # A build that was killed left its temporary files (up to 2 GB) here; its go may still be dying in it.
         shutil.rmtree(work, ignore_errors=True)
-        shutil.copytree(PINS, work / "pins", dirs_exist_ok=True)
+        shutil.copytree(pins or PINS, work / "pins", dirs_exist_ok=True)
         (work / "tmp").mkdir(exist_ok=True)
         logs.mkdir(exist_ok=True)
 
     def caches(self) -> tuple[Path, Path]:
         """GOCACHE and GOMODCACHE, as go sees them."""
         lines: list[str] = []
-        self._run(["env", "GOCACHE", "GOMODCACHE"], ETCD, "env", lines.append)
+        self._run(["env", "GOCACHE", "GOMODCACHE"], "", "env", lines.append)
         objects, modules = (Path(line) for line in lines if not line.startswith("go: "))  # a warning
         return objects, modules
 
@@ -133,7 +143,7 @@ class GoBuild:
         module = wanted[0].module
         flags = ["-deps", *COMPILE_FLAGS, "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"]
         packages = [program.package for program in wanted]
-        self._run(["list", *flags, *packages], module, f"{module.name}-modules", count)
+        self._run(["list", *flags, *packages], module.name, f"{module.name}-modules", count)
         return stale
 
     def build(self, program: Program, output: Path, compiling: Callable[[str], None]) -> None:
@@ -143,7 +153,15 @@ class GoBuild:
             compiling("linking" if line == program.package else line)
 
         flags = ["-v", *COMPILE_FLAGS, *LINK_FLAGS, "-o", str(output)]
-        self._run(["build", *flags, program.package], program.module, program.name, show)
+        self._run(["build", *flags, program.package], program.module.name, program.name, show)
+
+    def module_folder(self, module: Module) -> Path:
+        """Where the module itself is unpacked in Go's cache, downloaded first if it is not."""
+        lines: list[str] = []
+        path = module.root.partition("@")[0]
+        self._run(["mod", "download", "-json", path], module.name, f"{module.name}-module", lines.append)
+        found = json.loads("\n".join(line for line in lines if not line.startswith("go: ")))
+        return Path(found["Dir"])
 
     def close(self) -> None:
         """Remove the work folder."""
@@ -159,7 +177,7 @@ class GoBuild:
             "GOTMPDIR": str(self._work / "tmp"),
         }
 
-    def _run(self, arguments: list[str], module: Module, log_name: str, seen: Callable[[str], None]) -> None:
+    def _run(self, arguments: list[str], module: str, log_name: str, seen: Callable[[str], None]) -> None:
         """Run go and hand over each line that it writes, which also goes to a log.
 
         Should this process be killed, go dies of SIGPIPE at its next line: nobody reads it any more.
@@ -169,7 +187,7 @@ class GoBuild:
             log.open("w") as written,
             subprocess.Popen(
                 [self._go, *arguments],
-                cwd=self._work / "pins" / module.name,
+                cwd=self._work / "pins" / module,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -187,7 +205,7 @@ class GoBuild:
                 process.kill()
                 raise
         if process.returncode != 0:
-            raise explain_failure(f"go {arguments[0]}", process.returncode, log)
+            raise explain_failure(f"go {arguments[0]}", process.returncode, log, self._way_out)
 
 
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
@@ -198,10 +216,11 @@ _NETWORK = re.compile(
 )
 _MODULE = re.compile(r"([\w.~-]+(?:/[\w.~-]+)+@v[\w.+-]+)")
 _DOWNLOADING = re.compile(r"^go: downloading (\S+) (\S+)$", re.MULTILINE)
+ASSETS_WAY_OUT = f", or set KUBEBUILDER_ASSETS to a folder with {', '.join(program.name for program in PROGRAMS)}"
 _NOISE = re.compile(r"\S*|go: downloading .*|# \S+|note: .*|.*too many errors")
 
 
-def explain_failure(command: str, status: int, log: Path) -> DevError:
+def explain_failure(command: str, status: int, log: Path, way_out: str = ASSETS_WAY_OUT) -> DevError:
     """One line for a go that failed: what was missing, and what to do."""
     output = log.read_text()
     if _FULL.search(output):
@@ -213,8 +232,7 @@ def explain_failure(command: str, status: int, log: Path) -> DevError:
         if match := _NETWORK.search(line):
             return DevError(
                 f"the Go module proxy could not be reached for {_module_in(line, output)} "
-                f"({line[match.start() :][:120]}): check the network or GOPROXY, or set "
-                f"KUBEBUILDER_ASSETS to a folder with {', '.join(program.name for program in PROGRAMS)}"
+                f"({line[match.start() :][:120]}): check the network or GOPROXY{way_out}"
             )
     if status < 0:
         return DevError(f"{command} was killed by signal {-status}, memory may be short (full log: {log})")

@@ -106,24 +106,33 @@ def addresses_of(links: Iterable[Row]) -> set[str]:
 
 def leaks(namespace: Namespace, sandboxes: Path) -> list[str]:
     """Every way out that there is at this moment; `sandboxes` is the folder of the containers' namespaces."""
-    if namespace.number() == HOST.stat().st_ino:
+    host = HOST.stat().st_ino
+    if namespace.number() == host:
         return [f"{namespace.name} is the network that this process is in"]
-    links = namespace.ip_json("-details", "link")
-    routes = all_routes(namespace.file)
-    pairs, found = [], []
-    here = addresses_of(namespace.ip_json("address"))
+    own_addresses = addresses_of(namespace.ip_json("address"))
+    pairs: list[Pair] = []
+    found: list[str] = []
     for sandbox in sorted(sandboxes.glob("*")) if sandboxes.is_dir() else []:
-        if sandbox.stat().st_ino in (HOST.stat().st_ino, namespace.number()):
-            found += [f"container {sandbox.name} is in this machine's own network"] * (
-                sandbox.stat().st_ino == HOST.stat().st_ino
-            )
-            continue
-        pairs += [Pair(link["link_index"], link["ifindex"]) for link in _veths(sandbox)]
-        # A node routes to the pods of other nodes, which are containers of the engine too.
-        found += [f"container {sandbox.name}: {leak}" for leak in gateway_leaks(_default(sandbox), here)]
+        number = sandbox.stat().st_ino
+        if number == host:
+            found.append(f"container {sandbox.name} is in this machine's own network")
+        elif number != namespace.number():  # a container with `--network host` shares the engine's
+            pairs += veth_pairs(parsed(run_ip(sandbox, "-json", "-details", "link")))
+            found += [f"container {sandbox.name}: {leak}" for leak in gateway_leaks(defaults(sandbox), own_addresses)]
+    found += link_leaks(namespace.ip_json("-details", "link"), pairs)
+    found += route_leaks(all_routes(namespace.file))
     host_links = parsed(run_ip(HOST, "-json", "-details", "link"))
     identities = parsed(run_ip(HOST, "-json", "netns", "list-id"))
-    return [*found, *link_leaks(links, pairs), *route_leaks(routes), *host_leaks(host_links, identities, namespace.name)]
+    return found + host_leaks(host_links, identities, namespace.name)
+
+
+def veth_pairs(links: Iterable[Row]) -> list[Pair]:
+    """The ends that a container has, seen from the other side."""
+    return [
+        Pair(link["link_index"], link["ifindex"])
+        for link in links
+        if link.get("linkinfo", {}).get("info_kind") == "veth" and "link_index" in link
+    ]
 
 
 def all_routes(namespace: Path) -> list[Row]:
@@ -135,13 +144,9 @@ def all_routes(namespace: Path) -> list[Row]:
     ]
 
 
-def _default(sandbox: Path) -> list[Row]:
-    return [route for route in all_routes(sandbox) if route["dst"] == "default"]
-
-
-def _veths(sandbox: Path) -> list[Row]:
-    links = parsed(run_ip(sandbox, "-json", "-details", "link"))
-    return [link for link in links if link.get("linkinfo", {}).get("info_kind") == "veth" and "link_index" in link]
+def defaults(namespace: Path) -> list[Row]:
+    """The default routes only: a node also routes to the pods of other nodes, which are inside too."""
+    return [route for route in all_routes(namespace) if route["dst"] == "default"]
 
 
 def require_contained(

@@ -44,7 +44,7 @@ def mounts_below(folder: Path, table: str | None = None) -> list[Path]:
 
 
 def _unescaped(field: str) -> str:
-    """The kernel writes blanks and the like as `\\040`."""
+    """The kernel writes a blank as a backslash and three octal digits."""
     return field.encode().decode("unicode_escape").encode("latin-1").decode()
 
 

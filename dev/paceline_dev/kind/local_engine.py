@@ -1,9 +1,9 @@
 """Starts and stops our own containerd and dockerd, only ever inside the closed network namespace."""
 
 import contextlib
-import os
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from paceline.testing.scratch import last_words
@@ -31,7 +31,7 @@ def ensure_running(places: Places, why: str, report: Reporter) -> Path:
     require_local_engine(places, why)
     packages = unpacked(places, report)
     with locked(places.lock, report.line):
-        if not _answers(places, packages):
+        if not answers(places, packages):
             with report.task(f"{why}: starting an engine in the closed network {places.namespace}"):
                 _start(places, packages)
         require_contained(Namespace.of(places), sandboxes(places))
@@ -62,7 +62,10 @@ def _start(places: Places, packages: Path) -> None:
         "containerd": ["containerd", "--config", str(places.run / "containerd.toml")],
         "dockerd": dockerd_command(places),
     }
-    ready = {"containerd": places.containerd_socket.is_socket, "dockerd": lambda: _answers(places, packages)}
+    ready: dict[str, Callable[[], bool]] = {
+        "containerd": places.containerd_socket.is_socket,
+        "dockerd": lambda: answers(places, packages),
+    }
     try:
         for name, recipe in recipes.items():
             log = places.logs / f"{name}.log"
@@ -93,17 +96,17 @@ def _refuse_dead(name: str, record: daemons.Record, log: Path, deadline: float) 
 
 def _require_inside(name: str, record: daemons.Record, namespace: Namespace) -> None:
     """An engine outside of its namespace is the one thing that must not happen."""
-    if os.stat(f"/proc/{record.pid}/ns/net").st_ino != namespace.number():
+    if Path(f"/proc/{record.pid}/ns/net").stat().st_ino != namespace.number():
         raise DevError(f"{name} does not run in the network namespace {namespace.name}: it has been stopped")
 
 
-def _answers(places: Places, packages: Path) -> bool:
+def answers(places: Places, packages: Path) -> bool:
     """Whether our own dockerd serves the socket, from inside the namespace."""
     namespace = Namespace.of(places)
     records = [daemons.read_record(places.run / f"{name}.process") for name in sweep.DAEMONS]
     if not namespace.exists() or not all(record and record.alive() for record in records):
         return False
-    command = [packages / "bin/docker", "--host", f"unix://{places.docker_socket}", "version", "--format", "ok"]
+    command = [str(packages / "bin/docker"), "--host", f"unix://{places.docker_socket}", "version", "--format", "ok"]
     with contextlib.suppress(subprocess.TimeoutExpired):
         return subprocess.run(command, capture_output=True, check=False, timeout=START_SECONDS).returncode == 0
     return False

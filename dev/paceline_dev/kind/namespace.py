@@ -5,7 +5,6 @@ Processes enter it with `nsenter --net`. `ip netns exec` would remount /sys as w
 
 import contextlib
 import json
-import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,7 +67,7 @@ class Namespace:
         number, found = self.number(), []
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if os.stat(process / "ns" / "net").st_ino == number:
+                if (process / "ns" / "net").stat().st_ino == number:
                     found.append(int(process.name))
         return found
 

@@ -62,7 +62,12 @@ def unpacked(places: Places, report: Reporter) -> Path:
         shutil.rmtree(apt)
         _link_tools(folder)
 
-    return made_once(places.cache / "packages" / packages_key(), report, make)
+    return made_once(packages_folder(places), report, make)
+
+
+def packages_folder(places: Places) -> Path:
+    """Where they are, or will be."""
+    return places.cache / "packages" / packages_key()
 
 
 def _link_tools(folder: Path) -> None:

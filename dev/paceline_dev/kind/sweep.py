@@ -61,7 +61,7 @@ def remove_cgroups(folders: Iterable[Path]) -> None:
     for top in folders:
         for folder, _, _ in os.walk(top, topdown=False):
             with contextlib.suppress(OSError):
-                os.rmdir(folder)
+                Path(folder).rmdir()
 
 
 def _in_cgroup(name: str) -> Sequence[int]:
@@ -83,5 +83,5 @@ def _shims(places: Places) -> Sequence[int]:
 
 def _program(pid: int) -> Path:
     with contextlib.suppress(OSError):
-        return Path(os.readlink(f"/proc/{pid}/exe"))
+        return Path(f"/proc/{pid}/exe").readlink()
     return Path("/")

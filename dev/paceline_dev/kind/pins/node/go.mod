@@ -1,0 +1,3 @@
+module paceline.dev/pins/node
+
+go 1.26.0

@@ -1,0 +1,3 @@
+module paceline.dev/e2e/probe
+
+go 1.26.0
