@@ -1,30 +1,46 @@
-"""The images as an engine runs them: as nobody, on a root that cannot be written, with no network, and built alike twice."""
+"""The images as an engine runs them: as nobody, on a root that cannot be written, offline, and built alike twice."""
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from paceline_dev.errors import DevError
 from paceline_dev.images.build import Image, build_images
 from paceline_dev.images.recipe import EXAMPLES, OPERATOR, RECIPES, RUNNER, project_version
-from paceline_dev.kind.engine import Engine
+from paceline_dev.kind.engine import Engine, find_engine
 from paceline_dev.progress import stderr_reporter
 
 pytestmark = pytest.mark.timeout(600)
 TAG = "e2e"
 STOP_SECONDS = 20
 Run = Callable[..., str]
+Stopped = Callable[..., tuple[int, float, str]]
 
 
 @pytest.fixture(scope="session")
-def images(docker_engine: Engine, record_testsuite_property: Callable[[str, object], None]) -> dict[str, Image]:
-    """All images of this tree, by name; two minutes where the cache has nothing."""
-    built = build_images(docker_engine, stderr_reporter(), TAG)
+def docker_engine() -> Engine:
+    """The machine's own, or ours in a closed network."""
+    try:
+        return find_engine(stderr_reporter())
+    except DevError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def images(docker_engine: Engine) -> dict[str, Image]:
+    """All images of this tree, by name; five minutes where the cache has nothing."""
+    report = stderr_reporter()
+    built = build_images(docker_engine, report, TAG)
     for image in built:
-        record_testsuite_property(image.reference, image.size)
+        report.line(f"{image.reference}: {image.size / 10**6:.0f} MB")
     return {image.reference.split(":")[0]: image for image in built}
 
 
@@ -61,7 +77,11 @@ def test_it_answers_as_nobody_on_a_root_that_cannot_be_written(run: Run, name: s
 @pytest.mark.parametrize(
     ("name", "there", "absent"),
     [
-        (OPERATOR.name, ["paceline_operator.handlers.operator", "paceline_gateway", "kopf", "fastapi"], ["pip", "pytest"]),
+        (
+            OPERATOR.name,
+            ["paceline_operator.handlers.operator", "paceline_gateway", "kopf", "fastapi"],
+            ["pip", "pytest"],
+        ),
         (RUNNER.name, ["paceline_runner.entry", "paceline_cli.main", "uvloop"], ["pip", "pytest", "kopf", "fastapi"]),
     ],
 )
@@ -86,7 +106,7 @@ def test_the_operator_says_what_it_lacks_outside_of_a_cluster(docker_engine: Eng
 
 
 @pytest.fixture
-def stopped(docker_engine: Engine, images: dict[str, Image]) -> Iterator[Callable[..., tuple[int, float, str]]]:
+def stopped(docker_engine: Engine, images: dict[str, Image]) -> Iterator[Stopped]:
     """Start a container, wait until it says something, stop it; its exit code, the seconds that took, its log."""
     names: list[str] = []
 
@@ -113,18 +133,27 @@ def _log(engine: Engine, container: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_the_operator_ends_when_it_is_told_as_process_one(stopped: Callable[..., tuple[int, float, str]]) -> None:
+KUBECONFIG = {
+    "current-context": "c",
+    "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+    "users": [{"name": "u", "user": {"token": "t"}}],
+}
+
+
+def test_the_operator_ends_when_it_is_told_as_process_one(stopped: Stopped, tmp_path: Path) -> None:
     """Its API server is not there, which is when it must still listen."""
-    account = "/var/run/secrets/kubernetes.io/serviceaccount"
+    (tmp_path / "config").write_text(json.dumps(KUBECONFIG))
+    tmp_path.chmod(0o755)
+    mount = f"--volume={tmp_path}:/etc/kube:ro"
     code, took, log = stopped(
-        OPERATOR.name, "--env=KUBERNETES_SERVICE_HOST=127.0.0.1", "--env=KUBERNETES_SERVICE_PORT=1",
-        f"--tmpfs={account}", "--entrypoint=sh", says="operating all namespaces",
-    )  # fmt: skip
+        OPERATOR.name, mount, "--env=KUBECONFIG=/etc/kube/config", says="operating all namespaces"
+    )
     assert code == 0, log
     assert took < STOP_SECONDS
 
 
-def test_the_runner_ends_when_it_is_told_as_process_one(stopped: Callable[..., tuple[int, float, str]]) -> None:
+def test_the_runner_ends_when_it_is_told_as_process_one(stopped: Stopped) -> None:
     """Its database is not there, which it waits for."""
     code, took, log = stopped(
         EXAMPLES.name, "--env=PACELINE_DATABASE_URL=postgresql://u:p@127.0.0.1:1/d", "--tmpfs=/tmp", says="127.0.0.1"

@@ -3,7 +3,6 @@
 import hashlib
 import inspect
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,9 +13,10 @@ from paceline_dev.images import clean
 from paceline_dev.images.recipe import KEY_LABEL
 from paceline_dev.kind.engine import Engine
 from paceline_dev.kind.folders import made_once
-from paceline_dev.kind.packages import KEYRING, find_mirror, unpacked
+from paceline_dev.kind.packages import unpacked
 from paceline_dev.kind.places import places
-from paceline_dev.progress import Reporter, Task
+from paceline_dev.kind.rootfs import debootstrap
+from paceline_dev.progress import Reporter
 
 PULLED = "python:3.13-slim"
 MADE = "localhost/paceline-base:trixie"
@@ -26,7 +26,6 @@ INCLUDED = ("ca-certificates", "netbase", "python3", "python3-venv", "python-is-
 SPACE = 2**30
 """270 MiB unpacked with its packages, 40 MiB as it is kept."""
 NEEDED = ("apt-get", "chroot", "dpkg", "tar", "wget")
-_STEP = re.compile(r"^I: (Retrieving|Validating|Extracting|Unpacking|Configuring) (\S+?)\.*( |$)")
 
 
 def find_base(engine: Engine, report: Reporter) -> str:
@@ -69,9 +68,10 @@ def find_root_file_system(report: Reporter) -> Path:
     def make(folder: Path) -> None:
         _require_machine()
         require_space(folder, SPACE, "the base image")
-        packages, root = unpacked(places(), report), folder / "root"
+        here, root = places(), folder / "root"
+        packages = unpacked(here, report)
         with report.task(f"making a base from Debian {SUITE}") as task:
-            _debootstrap(packages, root, task)
+            debootstrap(packages, root, SUITE, INCLUDED, here.logs / "debootstrap-base.log", task)
             clean.clean(root)
             task.advance("packing")
             _pack(root, folder / clean.ARCHIVE)
@@ -85,28 +85,6 @@ def _require_machine() -> None:
         raise DevError(f"{PULLED} cannot be pulled, and making a base needs root: load that image, or run this as root")
     if missing := [program for program in NEEDED if shutil.which(program) is None]:
         raise DevError(f"{PULLED} cannot be pulled, and making a base needs {', '.join(missing)}: install that")
-
-
-def _debootstrap(packages: Path, root: Path, task: Task) -> None:
-    """Fetch, verify and configure the packages; what it says is not kept, since it names the mirror."""
-    # A private apt of ours must not be that of the new system; the shell, since the file's own path names the system's.
-    environment = {name: value for name, value in os.environ.items() if name != "APT_CONFIG"}
-    command: list[str | Path] = [
-        "sh", packages / "usr/sbin/debootstrap", "--variant=minbase", f"--include={','.join(INCLUDED)}",
-        f"--keyring={KEYRING}", SUITE, root, find_mirror(),
-    ]  # fmt: skip
-    settings = {"DEBOOTSTRAP_DIR": str(packages / "usr/share/debootstrap"), "LC_ALL": "C"}
-    last = ""
-    with subprocess.Popen(
-        command, env=environment | settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            last = line.strip() or last
-            if step := _STEP.match(line):
-                task.advance(f"{step[1].lower()} {step[2]}")
-    if process.returncode != 0:
-        raise DevError(f"debootstrap failed ({last}): check apt's mirror and the disk, and run this again")
 
 
 def _pack(root: Path, archive: Path) -> None:

@@ -32,9 +32,9 @@ def debian(places: Places, include: Sequence[str], title: str, report: Reporter)
     """A root file system with these packages; whoever changes it works on a copy."""
 
     def make(folder: Path) -> None:
-        mirror = find_mirror()
+        packages = unpacked(places, report)
         with report.task(f"making {title} with debootstrap") as task:
-            _debootstrap(unpacked(places, report), folder, include, mirror, places.logs / "debootstrap.log", task)
+            debootstrap(packages, folder, SUITE, include, places.logs / "debootstrap.log", task)
             for unneeded in UNNEEDED:
                 for path in (folder / unneeded).glob("*"):
                     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
@@ -43,14 +43,16 @@ def debian(places: Places, include: Sequence[str], title: str, report: Reporter)
     return made_once(places.cache / "rootfs" / rootfs_key(include), report, make)
 
 
-def _debootstrap(packages: Path, folder: Path, include: Sequence[str], mirror: str, log: Path, task: Task) -> None:
+def debootstrap(packages: Path, folder: Path, suite: str, include: Sequence[str], log: Path, task: Task) -> None:
+    """Fill a folder with a minimal Debian and these packages; nothing that is kept names the mirror."""
+    mirror = find_mirror()
     command = [str(packages / "usr/sbin/debootstrap"), "--variant=minbase", f"--include={','.join(include)}"]
     environment = {**os.environ, "DEBOOTSTRAP_DIR": str(packages / "usr/share/debootstrap"), "LC_ALL": "C"}
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
         log.open("w") as written,
         subprocess.Popen(
-            [*command, f"--keyring={KEYRING}", SUITE, folder, mirror],
+            [*command, f"--keyring={KEYRING}", suite, folder, mirror],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -61,14 +63,15 @@ def _debootstrap(packages: Path, folder: Path, include: Sequence[str], mirror: s
     ):
         assert process.stdout is not None
         for line in process.stdout:
-            written.write(line)
-            task.advance(line.strip().removeprefix("I: ").replace(mirror, "the mirror").rstrip("."))
+            told = line.replace(mirror, "the mirror")
+            written.write(told)
+            task.advance(told.strip().removeprefix("I: ").rstrip("."))
     if process.returncode != 0:
-        raise DevError(f"debootstrap failed: {_reason(log.read_text(), mirror)} (full log: {log})")
+        raise DevError(f"debootstrap failed: {_reason(log.read_text())} (full log: {log})")
 
 
-def _reason(said: str, mirror: str) -> str:
-    """The last error, without the address of anybody's mirror."""
+def _reason(said: str) -> str:
+    """The last error."""
     lines = said.splitlines()
     errors = [line.removeprefix("E: ") for line in lines if line.startswith("E: ")] or lines[-1:] or ["it said nothing"]
-    return errors[-1].replace(mirror, "the mirror")
+    return errors[-1]
