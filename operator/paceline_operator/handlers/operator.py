@@ -30,6 +30,7 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
     """Until told to stop."""
     metrics, loops, nodes = Metrics(), Loops(), dict[str, NodeSeen]()
     watching = asyncio.Event()
+    host: Any = socket.gethostname()
 
     def count(verb: str, resource: ResourceKind, status: int, _seconds: float) -> None:
         metrics.requests.labels(verb, resource.plural, str(status)).inc()
@@ -43,7 +44,7 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
             install=settings.install,
             cluster=cluster,
             queues=queues,
-            events=Events(cluster, socket.gethostname()),
+            events=Events(cluster, host),
             metrics=metrics,
             nodes=nodes,
         )
@@ -65,6 +66,7 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
             registry=registry,
             settings=settings_for(namespaced=bool(settings.namespaces)),
             standalone=True,
+            identity=host,  # else kopf asks for the name of the user, and in a container there is only a number
             clusterwide=not settings.namespaces,
             namespaces=settings.namespaces,
             stop_flag=stop,
