@@ -7,9 +7,10 @@ import pytest
 
 from e2e.probe import load_probe
 from paceline_dev.kind import record as records
-from paceline_dev.kind.cluster import DEFAULT_NAME, Cluster, ensure_cluster
+from paceline_dev.kind.cluster import DEFAULT_NAME, Cluster
 from paceline_dev.kind.delete import delete_cluster
 from paceline_dev.kind.engine import find_engine
+from paceline_dev.kind.ensure import ensure_cluster
 from paceline_dev.kind.places import places
 from paceline_dev.progress import Reporter, stderr_reporter
 

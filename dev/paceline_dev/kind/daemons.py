@@ -5,7 +5,6 @@ A daemon writes its own record before it becomes the program, so there is none w
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -71,13 +70,24 @@ def read_record(file: Path) -> Record | None:
     return None
 
 
+def recording(command: Sequence[str | Path], record: Path) -> list[str]:
+    """The command that writes a record of itself and then becomes `command`."""
+    return ["/bin/sh", "-c", _RECORD_AND_BECOME, "sh", str(record), *map(str, command)]
+
+
+def stop_recorded(record: Path, grace: float) -> None:
+    """End the process of a record, if there is one."""
+    if found := read_record(record):
+        found.stop(grace)
+    record.unlink(missing_ok=True)
+
+
 def start(command: Sequence[str | Path], record: Path, log: Path, environment: Mapping[str, str]) -> Record:
     """Start a daemon in a session of its own; its record is there when this returns."""
     record.unlink(missing_ok=True)
-    shell = shutil.which("sh") or "/bin/sh"
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [shell, "-c", _RECORD_AND_BECOME, "sh", record, *command],
+            recording(command, record),
             env=dict(environment),
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -1,15 +1,20 @@
 """Folders that are made once and kept: whole or not there at all, whoever dies in the middle."""
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from paceline_dev.cache import locked
 from paceline_dev.errors import DevError
 from paceline_dev.progress import Reporter
+
+QUIET_SECONDS = 0.1
 
 
 def made_once(place: Path, report: Reporter, make: Callable[[Path], None]) -> Path:
@@ -54,10 +59,23 @@ def unmount(folder: Path) -> None:
         subprocess.run(["umount", "--lazy", point], capture_output=True, check=False)
 
 
+def _end_processes_in(folder: Path) -> None:
+    """End what has the folder, or one in it, as its root: the programs in a half-made file system outlive its maker."""
+    deadline = time.monotonic() + QUIET_SECONDS
+    while time.monotonic() < deadline:
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (process / "root").readlink().is_relative_to(folder):
+                    os.kill(int(process.name), signal.SIGKILL)
+                    deadline = time.monotonic() + QUIET_SECONDS  # its parent may start another
+        time.sleep(0.02)
+
+
 def remove(folder: Path) -> None:
     """Remove a tree that may have mounts in it, and never what is mounted: that could be the machine's /dev."""
     if not folder.exists():
         return
+    _end_processes_in(folder)
     unmount(folder)
     if still := mounts_below(folder):
         raise DevError(f"{still[0]} cannot be unmounted: end what uses it, unmount it, and try again")

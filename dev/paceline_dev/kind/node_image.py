@@ -32,6 +32,7 @@ CHANGES = (
     'ENTRYPOINT ["/kind/bin/closed-entrypoint", "/sbin/init"]',
 )
 STORE_SECONDS = 30.0
+KEPT = 3
 _SHAPED_BY = (archive, images, network_tools, node_files, programs)
 
 
@@ -63,6 +64,7 @@ def ensure_node_image(engine: Engine, places: Places, report: Reporter) -> str:
                 remove(leftover) if leftover.is_dir() else leftover.unlink()
             if not kept.is_file():
                 _build(kept, places, report)
+    kept.touch()  # the ones used last are kept
     with report.task("importing the node image"):
         changes = [word for change in CHANGES for word in ("--change", change)]
         engine.docker("import", *changes, str(kept), name)
@@ -90,8 +92,17 @@ def _build(kept: Path, places: Places, report: Reporter) -> None:
             unfinished = kept.parent / f".{kept.name}.{os.getpid()}.tmp"
             _pack(root, unfinished)
             publish(unfinished, kept)
+            prune(kept.parent)
     finally:
         remove(scratch)
+
+
+def prune(folder: Path) -> None:
+    """Keep the images that were used last: one changed line makes another 300 MB."""
+    images_by_use = sorted(folder.glob("*.tar.gz"), key=lambda path: -path.stat().st_mtime)
+    for old in images_by_use[KEPT:]:
+        old.unlink()
+        old.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def _preload(root: Path, scratch: Path, found: Mapping[str, Path], places: Places) -> None:
@@ -100,6 +111,7 @@ def _preload(root: Path, scratch: Path, found: Mapping[str, Path], places: Place
     It runs no container, and is in the closed network like everything that could.
     """
     run = places.run / "preload"
+    daemons.stop_recorded(run / "containerd.process", STORE_SECONDS)  # of a run that was killed
     remove(run)
     run.mkdir(parents=True)
     plugins = ("grpc.v1.cri", "cri.v1.images", "cri.v1.runtime", "nri.v1.nri")

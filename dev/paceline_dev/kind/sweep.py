@@ -19,6 +19,7 @@ from paceline_dev.kind.places import Places
 CGROUPS = Path("/sys/fs/cgroup")
 DAEMONS = ("dockerd", "containerd")
 """In the order in which they are stopped: each needs the next."""
+RECORDED = ("kind", "preload/containerd", *DAEMONS)
 GRACE_SECONDS = 20.0
 """dockerd stops containers first."""
 GONE_SECONDS = 10.0
@@ -26,9 +27,8 @@ GONE_SECONDS = 10.0
 
 def stop_processes(places: Places) -> None:
     """End the daemons, then whatever containers and shims outlived them."""
-    for name in DAEMONS:
-        if record := daemons.read_record(places.run / f"{name}.process"):
-            record.stop(GRACE_SECONDS)
+    for name in RECORDED:
+        daemons.stop_recorded(places.run / f"{name}.process", GRACE_SECONDS)
     deadline = time.monotonic() + GONE_SECONDS
     while (left := [*_in_cgroup(places.cgroup), *_shims(places)]) and time.monotonic() < deadline:
         for pid in left:
