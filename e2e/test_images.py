@@ -172,7 +172,7 @@ def test_the_same_commit_built_twice_has_the_same_layers(docker_engine: Engine, 
     again = f"{TAG}-again"
     try:
         build_images(docker_engine, stderr_reporter(), again, again=True)
-        for name in SHIPPED:
+        for name in (OPERATOR.name, RUNNER.name):  # what a user copies into his own has the time of its build
             first, second = (inspected(docker_engine, f"{name}:{tag}") for tag in (TAG, again))
             assert first["RootFS"]["Layers"] == second["RootFS"]["Layers"], name
             assert first["Config"]["User"] == "65532:65532"

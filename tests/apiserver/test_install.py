@@ -1,7 +1,6 @@
 """What `kubectl apply -k` installs, on a real API server: it is accepted, it may do what it must, its pods may run."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from paceline_dev import REPOSITORY
 from paceline_dev.kubectl import Kubectl
 from paceline_operator.api.v1alpha1 import RunnerGroup
 from paceline_operator.domain.objects import build_pod
+from support.install import overlay
 
 pytestmark = pytest.mark.usefixtures("crds")
 
@@ -21,13 +21,6 @@ GROUPS = {
     "example": REPOSITORY / "runner-image" / "examples" / "runnergroup.yaml",
 }
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
-
-
-def overlay(folder: Path, name: str, namespace: str) -> str:
-    """A user's own kustomization, that puts one of ours into his namespace."""
-    ours = os.path.relpath(REPOSITORY / "manifests" / name, folder)
-    (folder / "kustomization.yaml").write_text(f"resources: [{ours}]\nnamespace: {namespace}\n")
-    return str(folder)
 
 
 def may(kubectl: Kubectl, who: str, *what: str) -> bool:

@@ -11,6 +11,7 @@ import yaml
 from cluster.operator.site import Site
 from paceline import NewJob
 from paceline_dev.audit import AuditLog
+from support.install import overlay
 
 RBAC = Path(__file__).resolve().parents[3] / "manifests" / "base" / "rbac.yaml"
 pytestmark = pytest.mark.timeout(120)
@@ -27,12 +28,17 @@ async def _as_shipped(site: Site) -> str:
     await site.run("create", "rolebinding", "op", "--clusterrole=paceline-operator", f"--serviceaccount={who}")
     await site.run("create", "clusterrolebinding", site.namespace, "--clusterrole=paceline-operator-nodes",
                    f"--serviceaccount={who}")  # fmt: skip
+    return await _become(site)
+
+
+async def _become(site: Site) -> str:
+    """Let the operator be the service account of its namespace; who that is."""
     token = (await site.run("create", "token", "paceline-operator")).strip()
     config = json.loads(site.kubeconfig.read_text())
     config["users"][0]["user"] = {"token": token}
     site.kubeconfig = site.scratch / "operator.kubeconfig"
     site.kubeconfig.write_text(json.dumps(config))
-    return f"system:serviceaccount:{who}"
+    return f"system:serviceaccount:{site.namespace}:paceline-operator"
 
 
 def test_no_right_is_a_wildcard() -> None:
@@ -88,6 +94,24 @@ async def test_everything_that_goes_wrong_is_within_the_rights_too(site: Site, a
     assert [each for each in audit.writes(user=who) if each.code == 403] == []
     assert "forbidden" not in site.log().lower()
     await site.run("delete", "clusterrolebinding", site.namespace)
+
+
+async def test_an_operator_for_one_namespace_needs_no_right_in_the_cluster(
+    site: Site, audit: AuditLog, tmp_path: Path
+) -> None:
+    made = [*yaml.safe_load_all(await site.run("kustomize", overlay(tmp_path, "namespaced", site.namespace)))]
+    (deployment,) = [each for each in made if each["kind"] == "Deployment"]
+    rights = [each for each in made if each["kind"] in ("ServiceAccount", "Role", "RoleBinding")]
+    assert len(rights) == 3
+    await asyncio.to_thread(site.kubectl.run, "apply", "-f", "-", stdin=yaml.safe_dump_all(rights))
+    who = await _become(site)
+    environment = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
+    site.start_operator(**{each["name"]: each["value"] for each in environment if "value" in each})
+    await site.apply(site.group(1))
+    await site.settled(1)
+    await site.run("delete", "rgrp", "builds", "--timeout=60s")
+    assert [each for each in audit.writes(user=who) if each.code == 403] == []
+    assert "forbidden" not in site.log().lower()
 
 
 async def _replaced(site: Site, old: set[str]) -> bool:
