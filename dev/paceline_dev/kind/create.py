@@ -57,7 +57,7 @@ def _run_kind(
     """
     command = engine.inside([engine.kind_program, *arguments])
     with (
-        log.open("w") as written,
+        log.open("w", buffering=1) as written,
         subprocess.Popen(
             daemons.recording(command, record) if record else command,
             env=engine.client_environment(),

@@ -44,9 +44,10 @@ def _reusable(cluster: Cluster, here: Places, workers: int, report: Reporter) ->
         records.forget(here, cluster.name)
         known = None
     if exists and known is None:
+        way = "make cluster-delete" if cluster.engine.local else f"kind delete cluster --name {cluster.name}"
         raise DevError(
             f"there is a kind cluster {cluster.name} that Paceline did not make: choose another name with --name, "
-            f"or remove it with `kind delete cluster --name {cluster.name}`"
+            f"or remove it with `{way}`"
         )
     if known is None:
         return False

@@ -48,7 +48,7 @@ def _debootstrap(packages: Path, folder: Path, include: Sequence[str], mirror: s
     environment = {**os.environ, "DEBOOTSTRAP_DIR": str(packages / "usr/share/debootstrap"), "LC_ALL": "C"}
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
-        log.open("w") as written,
+        log.open("w", buffering=1) as written,
         subprocess.Popen(
             [*command, f"--keyring={KEYRING}", SUITE, folder, mirror],
             env=environment,
