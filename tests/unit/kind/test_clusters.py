@@ -79,9 +79,9 @@ def make(tools: Tools, workers: int = 0, name: str = "paceline") -> Cluster:
     return ensure_cluster(tools.engine, name, workers, PlainReporter())
 
 
-def refusal(tools: Tools, **wanted: int) -> str:
+def refusal(tools: Tools, workers: int = 0) -> str:
     with pytest.raises(DevError) as caught:
-        make(tools, **wanted)
+        make(tools, workers)
     assert len(str(caught.value).splitlines()) == 1
     return str(caught.value)
 

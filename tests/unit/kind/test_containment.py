@@ -115,7 +115,7 @@ def test_the_default_route_of_a_container_must_end_at_a_bridge_of_the_engine() -
 
 def test_an_interface_of_the_machine_that_leads_inside_is_a_leak() -> None:
     links = [LOOPBACK, veth("veth-users", 5, 2, namespace=3), veth("veth-bad", 7, 2, namespace=4)]
-    identities = [{"nsid": 3, "name": "another"}, {"nsid": 4, "name": "paceline-0"}, {"nsid": 5}]
+    identities: list[dict[str, Any]] = [{"nsid": 3, "name": "another"}, {"nsid": 4, "name": "paceline-0"}, {"nsid": 5}]
 
     assert host_leaks(links, identities, "paceline-0") == ["interface veth-bad of this machine leads into paceline-0"]
     assert host_leaks([LOOPBACK], [], "paceline-0") == []

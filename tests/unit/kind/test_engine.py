@@ -12,7 +12,7 @@ from paceline_dev.kind.engine import Engine, find_engine, judge_info, users_engi
 from paceline_dev.kind.namespace import Namespace
 from paceline_dev.progress import PlainReporter
 
-INFO = {"ServerVersion": "28.2.2", "OSType": "linux", "Labels": []}
+INFO: dict[str, object] = {"ServerVersion": "28.2.2", "OSType": "linux", "Labels": []}
 DOCKER = """#!/bin/sh
 here=$(dirname "$0")
 echo "$@" >> "$here/calls"

@@ -86,7 +86,9 @@ def test_a_program_that_still_runs_in_a_half_made_root_is_ended(tmp_path: Path) 
         assert process.stdout is not None
         assert process.stdout.readline() == "in\n"
         remove(root)
-        assert process.wait() == -9
+        ended = process.poll()
+        process.kill()
+    assert ended == -9
     assert not root.exists()
 
 
