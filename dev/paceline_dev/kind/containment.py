@@ -166,6 +166,6 @@ def require_contained(
         if attempt < TRIES - 1:
             time.sleep(PAUSE_SECONDS)
     raise DevError(
-        f"the engine's network {namespace.name} is not closed ({'; '.join(found)}): run `make cluster-delete`, "
-        "and do not connect anything to it"
+        f"the engine's network {namespace.name} is not closed ({'; '.join(found)}), so no engine runs in it: "
+        "do not connect it to anything, and run this again"
     )

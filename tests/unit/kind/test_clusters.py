@@ -182,7 +182,7 @@ def test_a_local_cluster_is_handed_out_only_from_a_closed_network(
     def leaky(*_: object) -> None:
         raise DevError("the engine's network n is not closed")
 
-    monkeypatch.setattr(ensure, "require_contained", leaky)
+    monkeypatch.setattr(ensure, "require_closed", leaky)
     with pytest.raises(DevError, match="is not closed"):
         ensure_cluster(ours, "paceline", 0, PlainReporter())
 

@@ -147,8 +147,8 @@ def test_a_network_with_a_way_out_is_refused_in_one_line(monkeypatch: pytest.Mon
             NAMESPACE, Path("/none"), lambda *_: ["interface eth0 is of kind physical", "route to default"]
         )
     assert str(caught.value) == (
-        "the engine's network paceline-0 is not closed (interface eth0 is of kind physical; route to default): "
-        "run `make cluster-delete`, and do not connect anything to it"
+        "the engine's network paceline-0 is not closed (interface eth0 is of kind physical; route to default), "
+        "so no engine runs in it: do not connect it to anything, and run this again"
     )
 
 

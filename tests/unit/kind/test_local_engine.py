@@ -84,6 +84,26 @@ def test_both_daemons_are_started_inside(here: Places, started: Daemons, monkeyp
     ]
 
 
+def test_an_engine_whose_network_was_opened_is_stopped_and_keeps_its_images(
+    here: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leaky(*_: object) -> None:
+        raise DevError("is not closed")
+
+    stopped: list[Places] = []
+    monkeypatch.setattr(local_engine, "require_contained", leaky)
+    monkeypatch.setattr(sweep, "stop_processes", stopped.append)
+    for folder in (here.run, here.data):
+        folder.mkdir(parents=True)
+
+    with pytest.raises(DevError, match="is not closed"):
+        local_engine.require_closed(here)
+
+    assert stopped == [here]
+    assert not here.run.exists()
+    assert here.data.is_dir()
+
+
 def test_a_daemon_that_dies_is_told_by_its_last_words(tmp_path: Path) -> None:
     (tmp_path / "log").write_text('level=info\nfailed to start daemon: driver not supported: "overlay2"\n')
     with pytest.raises(DevError, match=r"dockerd ended while starting: failed to start daemon: .*overlay2"):
