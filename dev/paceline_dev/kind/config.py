@@ -2,19 +2,16 @@
 
 import json
 
+# Kubernetes gives up on cgroup version 1 unless it is told that the machine has nothing else.
+KUBELET = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "failCgroupV1": False}
+
 
 def kind_config(workers: int, local: bool) -> str:
-    """The configuration, as JSON, which is YAML too.
-
-    On our own engine pods have IPv4 only, and the kubelet must not mind a machine with cgroup version 1.
-    """
+    """The configuration, as JSON, which is YAML too; the CNI daemon of our own engine's nodes knows IPv4 only."""
     config: dict[str, object] = {
         "kind": "Cluster",
         "apiVersion": "kind.x-k8s.io/v1alpha4",
         "nodes": [{"role": "control-plane"}, *({"role": "worker"} for _ in range(workers))],
+        "kubeadmConfigPatches": [json.dumps(KUBELET)],
     }
-    if local:
-        kubelet = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "failCgroupV1": False}
-        config["networking"] = {"ipFamily": "ipv4"}
-        config["kubeadmConfigPatches"] = [json.dumps(kubelet)]
-    return json.dumps(config, indent=2)
+    return json.dumps(config | ({"networking": {"ipFamily": "ipv4"}} if local else {}), indent=2)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline_dev.errors import DevError
-from paceline_dev.kind.namespace import Namespace, parsed, run_ip
+from paceline_dev.kind.namespace import Namespace, is_namespace, parsed, run_ip
 
 Row = Mapping[str, Any]
 """One object of what `ip -json` prints."""
@@ -112,7 +112,7 @@ def leaks(namespace: Namespace, sandboxes: Path) -> list[str]:
     own_addresses = addresses_of(namespace.ip_json("address"))
     pairs: list[Pair] = []
     found: list[str] = []
-    for sandbox in sorted(sandboxes.glob("*")) if sandboxes.is_dir() else []:
+    for sandbox in sorted(filter(is_namespace, sandboxes.glob("*"))):
         number = sandbox.stat().st_ino
         if number == host:
             found.append(f"container {sandbox.name} is in this machine's own network")
@@ -166,6 +166,6 @@ def require_contained(
         if attempt < TRIES - 1:
             time.sleep(PAUSE_SECONDS)
     raise DevError(
-        f"the engine's network {namespace.name} is not closed ({'; '.join(found)}): run `make cluster-delete`, "
-        "and do not connect anything to it"
+        f"the engine's network {namespace.name} is not closed ({'; '.join(found)}), so no engine runs in it: "
+        "do not connect it to anything, and run this again"
     )

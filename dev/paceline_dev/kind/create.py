@@ -1,5 +1,6 @@
 """Runs `kind create` and waits until the cluster is of use."""
 
+import contextlib
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -21,13 +22,18 @@ READY_SECONDS = 300
 SYSTEM = ("daemonset/kube-proxy", "deployment/coredns")
 
 
-def create_cluster(cluster: Cluster, here: Places, workers: int, report: Reporter) -> None:
-    """Make it; what is half-made when this fails is removed at once, when this is killed by the next run."""
+def prepare(engine: Engine, here: Places, report: Reporter) -> str | None:
+    """See whether there is room for a cluster, and have its node image; None leaves the image to kind."""
     require_memory()
+    if not engine.local:
+        return None
+    require_space(here.cache, CLUSTER_SPACE, "a cluster")
+    return ensure_node_image(engine, here, report)
+
+
+def create_cluster(cluster: Cluster, here: Places, workers: int, image: str | None, report: Reporter) -> None:
+    """Make it; what is half-made when this fails is removed at once, when this is killed by the next run."""
     engine = cluster.engine
-    if engine.local:
-        require_space(here.cache, CLUSTER_SPACE, "a cluster")
-    image = ["--image", ensure_node_image(engine, here, report)] if engine.local else []
     records.write(here, Record(cluster.name, engine.local, workers, ready=False))
     nodes = f"{workers + 1} node{'s' if workers else ''}"
     log = here.logs / f"kind-{cluster.name}.log"
@@ -35,14 +41,17 @@ def create_cluster(cluster: Cluster, here: Places, workers: int, report: Reporte
     try:
         with report.task(f"creating cluster {cluster.name} of {nodes}") as task:
             options = ["--name", cluster.name, "--config", "-", "--wait", f"{READY_SECONDS}s"]
-            command = ["create", "cluster", *options, "--kubeconfig", str(cluster.kubeconfig), *image]
+            if image is not None:
+                options += ["--image", image]
+            command = ["create", "cluster", *options, "--kubeconfig", str(cluster.kubeconfig)]
             record = here.run / "kind.process" if engine.local else None
             _run_kind(engine, command, kind_config(workers, engine.local), record, log, task.advance)
             if engine.local:
                 task.advance("waiting for kube-proxy and CoreDNS")
                 _wait_for_system(cluster)
     except BaseException:
-        remove_cluster(cluster, here)
+        with contextlib.suppress(DevError):  # what went wrong first is what matters
+            remove_cluster(cluster, here)
         raise
     cluster.write_wrapper()
     records.write(here, Record(cluster.name, engine.local, workers, ready=True))
@@ -57,7 +66,7 @@ def _run_kind(
     """
     command = engine.inside([engine.kind_program, *arguments])
     with (
-        log.open("w") as written,
+        log.open("w", buffering=1) as written,
         subprocess.Popen(
             daemons.recording(command, record) if record else command,
             env=engine.client_environment(),

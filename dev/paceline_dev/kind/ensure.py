@@ -6,10 +6,9 @@ from paceline_dev.errors import DevError
 from paceline_dev.kind import daemons
 from paceline_dev.kind import record as records
 from paceline_dev.kind.cluster import Cluster
-from paceline_dev.kind.containment import require_contained
-from paceline_dev.kind.create import create_cluster, remove_cluster
+from paceline_dev.kind.create import create_cluster, prepare, remove_cluster
 from paceline_dev.kind.engine import Engine
-from paceline_dev.kind.local_engine import sandboxes
+from paceline_dev.kind.local_engine import require_closed
 from paceline_dev.kind.places import Places, places
 from paceline_dev.kind.record import Record
 from paceline_dev.progress import Reporter
@@ -20,13 +19,18 @@ def ensure_cluster(engine: Engine, name: str, workers: int, report: Reporter) ->
     records.check_name(name)
     here = places()
     kubectl = find_binaries(report).kubectl
+    cluster = Cluster(name, here.kubeconfig(name), engine, kubectl, records.folder(here, name) / "bin")
     with locked(here.lock, report.line):
-        cluster = Cluster(name, here.kubeconfig(name), engine, kubectl, records.folder(here, name) / "bin")
-        if _reusable(cluster, here, workers, report):
-            report.line(f"cluster {name} runs already")
-        else:
-            create_cluster(cluster, here, workers, report)
-        _require_closed(engine, here)
+        usable = _reusable(cluster, here, workers, report)
+    if usable:
+        report.line(f"cluster {name} runs already")
+    else:
+        image = prepare(engine, here, report)  # without the lock: it may take minutes, and others use the engine
+    with locked(here.lock, report.line):
+        if not usable and not _reusable(cluster, here, workers, report):
+            create_cluster(cluster, here, workers, image, report)
+        if engine.local:
+            require_closed(here)
     return cluster
 
 
@@ -44,9 +48,10 @@ def _reusable(cluster: Cluster, here: Places, workers: int, report: Reporter) ->
         records.forget(here, cluster.name)
         known = None
     if exists and known is None:
+        way = "make cluster-delete" if cluster.engine.local else f"kind delete cluster --name {cluster.name}"
         raise DevError(
             f"there is a kind cluster {cluster.name} that Paceline did not make: choose another name with --name, "
-            f"or remove it with `kind delete cluster --name {cluster.name}`"
+            f"or remove it with `{way}`"
         )
     if known is None:
         return False
@@ -71,8 +76,3 @@ def _lack(cluster: Cluster, known: Record, exists: bool) -> str:
         return "has lost a node"
     answer = cluster.kubectl("get", "--raw", "/readyz", "--request-timeout=10s", check=False)
     return "" if answer.stdout.strip() == "ok" else "does not answer"
-
-
-def _require_closed(engine: Engine, here: Places) -> None:
-    if engine.namespace is not None:
-        require_contained(engine.namespace, sandboxes(here))

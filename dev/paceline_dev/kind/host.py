@@ -51,8 +51,3 @@ def available_memory(meminfo: str) -> int | None:
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return None
-
-
-def cgroup_version(root: Path = Path("/sys/fs/cgroup")) -> int:
-    """2 for the unified hierarchy alone; 1 also where the unified one is mounted beside the old ones."""
-    return 2 if (root / "cgroup.controllers").is_file() else 1

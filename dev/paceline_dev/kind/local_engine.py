@@ -34,8 +34,17 @@ def ensure_running(places: Places, why: str, report: Reporter) -> Path:
         if not answers(places, packages):
             with report.task(f"{why}: starting an engine in the closed network {places.namespace}"):
                 _start(places, packages)
-        require_contained(Namespace.of(places), sandboxes(places))
+        require_closed(places)
     return packages
+
+
+def require_closed(places: Places) -> None:
+    """Stop an engine whose network has a way out, at once: what it leaks cannot be taken back. Its images stay."""
+    try:
+        require_contained(Namespace.of(places), sandboxes(places))
+    except DevError:
+        _clear_remains(places)
+        raise
 
 
 def sandboxes(places: Places) -> Path:

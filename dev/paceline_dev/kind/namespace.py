@@ -29,9 +29,7 @@ class Namespace:
 
     def exists(self) -> bool:
         """Whether it can be entered: after a crash a plain file may be left where it was mounted."""
-        with contextlib.suppress(OSError):
-            return self.file.stat().st_dev != self.file.parent.parent.stat().st_dev
-        return False
+        return is_namespace(self.file)
 
     def create(self) -> None:
         """Make it if need be, with a loopback that is up and nothing else."""
@@ -70,6 +68,13 @@ class Namespace:
                 if (process / "ns" / "net").stat().st_ino == number:
                     found.append(int(process.name))
         return found
+
+
+def is_namespace(file: Path) -> bool:
+    """Whether a namespace is mounted there: those who make one leave an empty file behind when they are killed."""
+    with contextlib.suppress(OSError):
+        return file.stat().st_dev == Path("/proc/self/ns/net").stat().st_dev
+    return False
 
 
 def run_ip(namespace: Path, *arguments: str) -> str:

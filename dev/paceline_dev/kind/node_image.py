@@ -68,6 +68,9 @@ def ensure_node_image(engine: Engine, places: Places, report: Reporter) -> str:
     with report.task("importing the node image"):
         changes = [word for change in CHANGES for word in ("--change", change)]
         engine.docker("import", *changes, str(kept), name)
+    for other in engine.docker("images", REPOSITORY, "--format", "{{.Repository}}:{{.Tag}}").stdout.split():
+        if other != name:
+            engine.docker("image", "rm", other, check=False)  # one that is in use stays
     return name
 
 

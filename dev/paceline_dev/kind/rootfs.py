@@ -50,7 +50,7 @@ def debootstrap(packages: Path, folder: Path, suite: str, include: Sequence[str]
     environment = {**os.environ, "DEBOOTSTRAP_DIR": str(packages / "usr/share/debootstrap"), "LC_ALL": "C"}
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
-        log.open("w") as written,
+        log.open("w", buffering=1) as written,
         subprocess.Popen(
             [*command, f"--keyring={KEYRING}", suite, folder, mirror],
             env=environment,
