@@ -8,7 +8,7 @@ import pytest
 from paceline.testing import PostgresServer, Programs, bundled, installed
 from support.shared import shared
 
-pytest_plugins = ["support.real", "pytester"]
+pytest_plugins = ["support.order", "support.real", "pytester"]
 
 
 def _servers() -> dict[str, Programs | None]:

@@ -38,6 +38,14 @@ async def watched(middle: Between, tmp_path: Path) -> AsyncIterator[KubernetesCl
 
 
 @pytest.fixture
+async def patient(middle: Between, tmp_path: Path) -> AsyncIterator[KubernetesCluster]:
+    """Through the middle, with all the time that a busy machine may need."""
+    path = kubeconfig(tmp_path, server=middle.url)
+    async with KubernetesCluster(Kubeconfig(str(path)), timeout=30.0) as opened:
+        yield opened
+
+
+@pytest.fixture
 def address(control_plane: Path) -> str:
     """Where the API server listens."""
     said = json.loads((control_plane / "kubeconfig").read_text())["clusters"][0]["cluster"]["server"]

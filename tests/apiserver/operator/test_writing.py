@@ -194,16 +194,16 @@ async def test_a_closed_gate_lets_nothing_out_and_reads_go_on(
     assert audit.writes(user="admin", namespace=namespace) == before
 
 
-async def test_25_writes_at_once_and_no_more(watched: KubernetesCluster, middle: Between, namespace: str) -> None:
+async def test_25_writes_at_once_and_no_more(patient: KubernetesCluster, middle: Between, namespace: str) -> None:
     middle.delay = 0.02
-    await asyncio.gather(*(watched.apply(runner(namespace, f"r-{i}"), dry_run=True) for i in range(60)))
+    await asyncio.gather(*(patient.apply(runner(namespace, f"r-{i}"), dry_run=True) for i in range(60)))
     assert middle.most_at_once == 25
 
 
-async def test_reads_do_not_wait_for_writes(watched: KubernetesCluster, middle: Between, namespace: str) -> None:
+async def test_reads_do_not_wait_for_writes(patient: KubernetesCluster, middle: Between, namespace: str) -> None:
     middle.delay = 0.2
-    writes = [asyncio.ensure_future(watched.apply(runner(namespace, f"r-{i}"), dry_run=True)) for i in range(50)]
+    writes = [asyncio.ensure_future(patient.apply(runner(namespace, f"r-{i}"), dry_run=True)) for i in range(50)]
     await asyncio.sleep(0)
-    await watched.get(RUNNER, namespace, "r")
+    await patient.get(RUNNER, namespace, "r")
     assert not all(write.done() for write in writes)
     await asyncio.gather(*writes)

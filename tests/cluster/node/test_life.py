@@ -123,6 +123,17 @@ async def test_a_plain_life_is_few_writes(local: LocalPlace, audit: AuditLog) ->
     assert sum(each.verb == "delete" for each in ours) == 1
 
 
+async def test_what_has_not_changed_is_not_written_again(local: LocalPlace, audit: AuditLog) -> None:
+    await local.create(local.pod(local.shell("exec sleep 600")))
+    await local.until(ready, "it is ready")
+    life = local.node._pods.named(local.namespace, "story")
+    assert life is not None
+    assert await life._writer.write()  # whatever had not been told yet
+    before = audit.writes(user="local-node", namespace=local.namespace)
+    assert await life._writer.write()
+    assert audit.writes(user="local-node", namespace=local.namespace) == before
+
+
 async def test_sixty_pods_at_once(local: LocalPlace) -> None:
     names = [f"pod-{n}" for n in range(60)]
     await asyncio.gather(*(local.create(local.pod(local.shell("exec sleep 600"), name=name)) for name in names))

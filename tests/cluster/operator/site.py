@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -19,6 +18,7 @@ from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import AnswerError, Api
 from paceline_dev.node.images import PATH, Image
 from paceline_dev.node.node import LocalNode
+from support.forked import Forked
 
 PATIENCE = 30.0
 PROGRAMS = Path(sys.executable).parent
@@ -48,19 +48,22 @@ class Site:
     queue: Queue
     url: str
     scratch: Path
-    processes: "list[subprocess.Popen[bytes]]" = field(default_factory=list)
+    processes: list[Forked] = field(default_factory=list)
     port: int = 0
 
     # the operator
 
-    def start_operator(self, **env: str) -> "subprocess.Popen[bytes]":
+    def start_operator(self, **env: str) -> Forked:
         """Start one that looks after this namespace only."""
-        with (self.scratch / f"operator-{len(self.processes)}.log").open("wb") as log:
-            process = subprocess.Popen(
-                [str(PROGRAMS / "paceline"), "operator", "--namespaces", self.namespace, "--install", self.namespace,
-                 "--kubeconfig", str(self.kubeconfig), "--listen", f"127.0.0.1:{self.port}", "--log-format", "json"],
-                stdout=log, stderr=log, env={**os.environ, **env},
-            )  # fmt: skip
+        words = [
+            "operator", "--namespaces", self.namespace, "--install", self.namespace,
+            "--kubeconfig", str(self.kubeconfig), "--listen", f"127.0.0.1:{self.port}", "--log-format", "json",
+        ]  # fmt: skip
+        path = self.scratch / f"operator-{len(self.processes)}.log"
+        with path.open("wb") as log, Path(os.devnull).open() as nothing:
+            process = Forked(
+                words, {**os.environ, **env}, stdin=nothing.fileno(), stdout=log.fileno(), stderr=log.fileno()
+            )
         self.processes.append(process)
         return process
 
@@ -207,7 +210,7 @@ class Site:
         (self.scratch / name).touch()
 
 
-def ended(processes: "Iterable[subprocess.Popen[bytes]]") -> None:
+def ended(processes: Iterable[Forked]) -> None:
     """End what a test has left running."""
     for process in processes:
         if process.poll() is None:

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import os
-import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -12,6 +13,7 @@ from pydantic import JsonValue
 from paceline.claims import Failed, Finished, Incarnation, Registration
 from paceline.job import JobId
 from paceline.queue import Queue
+from support.forked import Forked
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,18 @@ def environment(url: str, **variables: str) -> dict[str, str]:
 
 async def run_cli(url: str, *words: object, stdin: str = "", **variables: str) -> Ran:
     """Run the command in a process."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "paceline_cli", *map(str, words), env=environment(url, **variables),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    out, err = await process.communicate(stdin.encode())
-    assert process.returncode is not None
-    return Ran(process.returncode, out.decode(), err.decode())
+    with ExitStack() as open_files:
+        given, out, err = (open_files.enter_context(TemporaryFile()) for _ in range(3))
+        given.write(stdin.encode())
+        given.seek(0)
+        process = Forked(
+            [str(word) for word in words], environment(url, **variables),
+            stdin=given.fileno(), stdout=out.fileno(), stderr=err.fileno(),
+        )  # fmt: skip
+        code = await asyncio.to_thread(process.wait)
+        out.seek(0)
+        err.seek(0)
+        return Ran(code, out.read().decode(), err.read().decode())
 
 
 class Letters(Protocol):

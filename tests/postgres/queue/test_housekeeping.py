@@ -88,7 +88,11 @@ async def test_a_lane_that_a_dead_letter_needs_stays(queue: Queue, register: Reg
 
 async def test_housekeeping_happens_at_most_ten_times_a_second(queue: Queue) -> None:
     await queue.database.value("UPDATE paceline.tick SET next_at = '-infinity'")
-    assert [await queue.tick() for _ in range(3)] == [True, False, False]
+    before = await queue.database.value("SELECT clock_timestamp()")
+    assert await queue.tick()
+    assert await queue.database.value("SELECT next_at FROM paceline.tick") - before >= timedelta(seconds=0.1)
+    await queue.database.value("UPDATE paceline.tick SET next_at = clock_timestamp() + interval '1 minute'")
+    assert not await queue.tick()
 
 
 async def test_a_fault_in_the_housekeeping_does_not_fail_a_step(queue: Queue, register: Register) -> None:
