@@ -46,9 +46,8 @@ def create_cluster(cluster: Cluster, here: Places, workers: int, image: str | No
             command = ["create", "cluster", *options, "--kubeconfig", str(cluster.kubeconfig)]
             record = here.run / "kind.process" if engine.local else None
             _run_kind(engine, command, kind_config(workers, engine.local), record, log, task.advance)
-            if engine.local:
-                task.advance("waiting for kube-proxy and CoreDNS")
-                _wait_for_system(cluster)
+            task.advance("waiting for nodes, kube-proxy and CoreDNS")
+            _wait_for_system(cluster)
     except BaseException:
         with contextlib.suppress(DevError):  # what went wrong first is what matters
             remove_cluster(cluster, here)
@@ -106,6 +105,8 @@ def explain_kind(log: Path, local: bool) -> DevError:
 
 
 def _wait_for_system(cluster: Cluster) -> None:
+    """Kind waits for the control plane only."""
+    cluster.kubectl("wait", "nodes", "--all", "--for=condition=Ready", f"--timeout={READY_SECONDS}s")
     for workload in SYSTEM:
         cluster.kubectl("-n", "kube-system", "rollout", "status", workload, f"--timeout={READY_SECONDS}s")
     log = cluster.kubectl("-n", "kube-system", "logs", "daemonset/kube-proxy", "--tail=-1").stdout

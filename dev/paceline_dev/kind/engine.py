@@ -64,24 +64,23 @@ class Engine:
         self, *arguments: str | Path, stdin: str | None = None, check: bool = True
     ) -> subprocess.CompletedProcess[str]:
         """Run a docker command; a failure is an error with docker's own words, unless the caller wants to look."""
-        return self._run("docker", [self.program, *arguments], stdin, check)
+        return self._run("docker", arguments, [self.program, *arguments], stdin, check)
 
     def kind(
         self, *arguments: str | Path, stdin: str | None = None, check: bool = True
     ) -> subprocess.CompletedProcess[str]:
         """Run a kind command inside the engine's network."""
-        return self._run("kind", self.inside([self.kind_program, *arguments]), stdin, check)
+        return self._run("kind", arguments, self.inside([self.kind_program, *arguments]), stdin, check)
 
     def _run(
-        self, name: str, command: Sequence[str | Path], stdin: str | None, check: bool
+        self, name: str, arguments: Sequence[str | Path], command: Sequence[str | Path], stdin: str | None, check: bool
     ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             command, input=stdin, env=self.client_environment(), capture_output=True, text=True, check=False
         )
         if check and done.returncode != 0:
             said = (done.stderr.strip() or done.stdout.strip()).splitlines() or [f"status {done.returncode}"]
-            words = command[command.index(self.program if name == "docker" else str(self.kind_program)) + 1 :]
-            raise DevError(f"{' '.join([name, *map(str, words[:2])])} failed: {said[-1]}")
+            raise DevError(f"{name} {' '.join(map(str, arguments[:2]))} failed: {said[-1]}")
         return done
 
 

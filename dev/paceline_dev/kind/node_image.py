@@ -59,7 +59,9 @@ def ensure_node_image(engine: Engine, places: Places, report: Reporter) -> str:
         return name
     kept = places.cache / "node-image" / f"{KUBERNETES_VERSION}-{image_key()}.tar.gz"
     if not kept.is_file():
-        with locked(kept.with_suffix(".lock"), report.line):
+        with locked(kept.with_name("build.lock"), report.line):  # one for all keys: leftovers are removed here
+            # of a run that was killed: first who may still write there, then what is there
+            daemons.stop_recorded(places.run / "preload" / "containerd.process", STORE_SECONDS)
             for leftover in kept.parent.glob(".*.tmp"):
                 remove(leftover) if leftover.is_dir() else leftover.unlink()
             if not kept.is_file():
@@ -105,7 +107,6 @@ def prune(folder: Path) -> None:
     images_by_use = sorted(folder.glob("*.tar.gz"), key=lambda path: -path.stat().st_mtime)
     for old in images_by_use[KEPT:]:
         old.unlink()
-        old.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def _preload(root: Path, scratch: Path, found: Mapping[str, Path], places: Places) -> None:
@@ -114,7 +115,6 @@ def _preload(root: Path, scratch: Path, found: Mapping[str, Path], places: Place
     It runs no container, and is in the closed network like everything that could.
     """
     run = places.run / "preload"
-    daemons.stop_recorded(run / "containerd.process", STORE_SECONDS)  # of a run that was killed
     remove(run)
     run.mkdir(parents=True)
     plugins = ("grpc.v1.cri", "cri.v1.images", "cri.v1.runtime", "nri.v1.nri")
