@@ -31,6 +31,11 @@ def operator(
         typer.Option(envvar="KUBECONFIG", metavar="FILE", help="How to reach the cluster from outside of it."),
     ] = None,
     context: Annotated[str | None, typer.Option(metavar="NAME", help="Which context of the kubeconfig.")] = None,
+    lease_namespace: Annotated[
+        str | None,
+        typer.Option(envvar="PACELINE_LEASE_NAMESPACE", metavar="NAMESPACE", show_default="the pod's own, or default",
+                     help="Where the Lease is by which operators of one name agree on who acts."),
+    ] = None,
     watch_nodes: Annotated[
         bool,
         typer.Option("--watch-nodes/--no-watch-nodes", envvar="PACELINE_WATCH_NODES",
@@ -51,7 +56,7 @@ def operator(
     from paceline.logs import set_up
 
     try:
-        settings = _settings(install, namespaces, listen, kubeconfig, context, watch_nodes=watch_nodes)
+        settings = _settings(install, namespaces, listen, kubeconfig, context, lease_namespace, watch_nodes=watch_nodes)
         set_up(log_format.value, log_level)
         _operate(settings)
     except PacelineError as error:
@@ -68,12 +73,13 @@ def _begin() -> None:
 
 
 def _settings(
-    install: str, namespaces: str, listen: str, kubeconfig: str | None, context: str | None, *, watch_nodes: bool
-) -> "Settings":
+    install: str, namespaces: str, listen: str, kubeconfig: str | None, context: str | None,
+    lease_namespace: str | None, *, watch_nodes: bool,
+) -> "Settings":  # fmt: skip
     from paceline.errors import InvalidInputError
 
     try:
-        from paceline_operator.handlers.settings import Settings
+        from paceline_operator.handlers.settings import Settings, own_namespace
     except ModuleNotFoundError as error:
         raise InvalidInputError(f"{NOT_INSTALLED} (there is no {error.name})") from None
     host, colon, port = listen.rpartition(":")
@@ -86,6 +92,7 @@ def _settings(
         context=context,
         host=host.strip("[]"),
         port=int(port),
+        lease_namespace=lease_namespace or own_namespace(),
         watch_nodes=watch_nodes,
     )
 

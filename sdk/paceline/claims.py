@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NewType, Self, cas
 from pydantic import JsonValue
 
 from paceline.job import LONGEST, Claimed, Fence, JobId, encode, need, storable
-from paceline.taint import parse_taints
+from paceline.taint import parse_taints, taint_columns
 
 if TYPE_CHECKING:
     from paceline.database import Database, Record
@@ -196,8 +196,7 @@ class Incarnation:
 
     async def taint(self, taints: str, source: str = "cli") -> None:
         """Set the Runner's taints from one source, as in `gpu=bad:NoClaim,maint:Drain`; they survive its restarts."""
-        parsed = parse_taints(taints)
-        columns = [[getattr(taint, name) for taint in parsed] for name in ("key", "value", "effect")]
+        columns = taint_columns(parse_taints(taints))
         await self._database.value("SELECT paceline.taint_runner($1, $2, $3, $4, $5)", self.runner, source, *columns)
 
     async def heartbeat(self) -> Beat:

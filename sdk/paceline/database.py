@@ -29,6 +29,7 @@ BY_STATE: dict[str, type[errors.PacelineError]] = {
     "PL006": errors.NameTakenError,
     "PL007": errors.PoolConflictError,
     "PL008": errors.PoolConflictError,
+    "PL009": errors.NotInOfficeError,
 }
 MIGRATE = "run: paceline migrate"
 UNREADABLE: Final = (

@@ -33,6 +33,10 @@ class PoolConflictError(PacelineError):
     """Another namespace or group serves the pool, and it cannot be shared."""
 
 
+class NotInOfficeError(PacelineError):
+    """Another operator of the installation acts now: nothing was changed."""
+
+
 class SchemaError(PacelineError):
     """The database has no Paceline schema, an older one, or one that this version does not know."""
 

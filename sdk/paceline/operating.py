@@ -4,17 +4,21 @@ Every call asks one SQL function, which wants the role `operator` on the group's
 that `put_group` returned; one that has been deleted meanwhile is a `NotFoundError`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from paceline.database import Database
-from paceline.reading import CAP, Reader
+from paceline.errors import NotInOfficeError
+from paceline.reading import CAP
 from paceline.seen import GroupSnapshot, read
+from paceline.taint import Taint, taint_columns
 
-PUT_GROUP: Final = """\
-SELECT paceline.put_group($1, $2, $3, $4, p_leader => $5, p_slots => $6, p_tags => $7, p_paused => $8)"""
+if TYPE_CHECKING:
+    from paceline.database import Record
+
+PUT_GROUP: Final = "paceline.put_group($1, $2, $3, $4, p_leader => $5, p_slots => $6, p_tags => $7, p_paused => $8)"
 LOOK_AT_GROUPS: Final = """\
 SELECT g.id AS grp, l.* FROM unnest($1::integer[]) AS g (id) CROSS JOIN LATERAL paceline.look_at_group(g.id) AS l"""
 
@@ -46,6 +50,10 @@ class RegistrationSeen:
     """How long the longest of its jobs has been running."""
     taints: str
     """The effective ones, as `parse_taints` reads them; empty if there are none."""
+    declared: str
+    """Those that came from the Runner object: each with its source before it, as in `annotation gpu=bad:NoClaim`."""
+    leads: bool
+    """It is the leader of its group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +92,48 @@ class GroupObserved(GroupSnapshot):
     """Those of them that hold a job."""
     draining: int
     """With their lease, claiming nothing any more; busy or not."""
+    newest: int
+    """The last registration of them all; 0 if there is none."""
+    taints: str
+    """Those of the group itself, as `parse_taints` reads them."""
+
+
+@dataclass(slots=True)
+class Office:
+    """Which operator of an installation acts. Every write carries its epoch; one that is over changes nothing."""
+
+    install: str
+    holder: str
+    """A name that no other operator ever has, nor this one in a later term."""
+    leads: Callable[[], bool] = lambda: True
+    """Whether it still does, as far as it can know by itself."""
+    epoch: int | None = None
 
 
 class Operating:
     """Operates the groups of one database."""
 
-    def __init__(self, database: Database) -> None:
-        """Use a database that is open."""
-        self._database = database
+    def __init__(self, database: Database, office: Office | None = None) -> None:
+        """Use a database that is open; without an office nobody else operates it."""
+        self._database, self._office = database, office
+
+    async def _act(self, call: str, *args: object) -> "list[Record]":
+        """The rows of a function that writes, guarded by our epoch in the same statement."""
+        office = self._office
+        if office is None:
+            return await self._database.rows(f"SELECT f.* FROM {call} AS f", *args)  # noqa: S608 -- ours
+        if not office.leads():
+            raise NotInOfficeError(f'this operator of "{office.install}" leads no more: nothing was sent')
+        if office.epoch is None:
+            take = "SELECT paceline.take_office($1, $2)"
+            office.epoch = int(await self._database.value(take, office.install, office.holder))
+        guard = f"SELECT paceline.in_office(${len(args) + 1}, ${len(args) + 2})"
+        sql = f"WITH o AS MATERIALIZED ({guard}) SELECT f.* FROM o, {call} AS f"  # noqa: S608 -- ours
+        try:
+            return await self._database.rows(sql, *args, office.install, office.epoch)
+        except NotInOfficeError:
+            office.epoch = None
+            raise
 
     async def put_group(
         self,
@@ -106,18 +148,16 @@ class Operating:
         paused: bool = False,
     ) -> int:
         """Make a group, or bring it up to date; returns its number. PoolConflictError: the pool is another's."""
-        group = await self._database.value(
-            PUT_GROUP, install, namespace, name, pool, leader, slots, sorted(tags), paused
-        )
-        return int(group)
+        (row,) = await self._act(PUT_GROUP, install, namespace, name, pool, leader, slots, sorted(tags), paused)
+        return int(row[0])
 
     async def delete_group(self, group: int) -> None:
         """End its runners and forget them; what they held is claimable, and no job is lost. Gone already: nothing."""
-        await self._database.value("SELECT paceline.delete_group($1)", group)
+        await self._act("paceline.delete_group($1)", group)
 
     async def set_revision(self, group: int, revision: str) -> None:
         """Say which revision the group's next runners will have."""
-        await Reader(self._database).set_revision(group, revision)
+        await self._act("paceline.set_revision($1, $2)", group, revision)
 
     async def list_groups(self, install: str) -> list[GroupSeen]:
         """The groups of an installation."""
@@ -143,8 +183,8 @@ class Operating:
 
     async def number_runners(self, group: int, count: int) -> range:
         """Numbers for so many new Runners; none is ever given twice."""
-        first = int(await self._database.value("SELECT paceline.number_runners($1, $2)", group, count))
-        return range(first, first + count)
+        (row,) = await self._act("paceline.number_runners($1, $2)", group, count)
+        return range(int(row[0]), int(row[0]) + count)
 
     async def retire(self, group: int, count: int, *, unready: Iterable[str] = (), revision: str | None) -> list[str]:
         """Choose at most `count` in-cluster Runners that hold no job; from now on they claim nothing. Returns them.
@@ -152,26 +192,35 @@ class Operating:
         `unready` are Runners that are not ready, also ones that have never registered; `revision` is the current one,
         and older ones go first. A Runner that is not registered, or drains, is chosen only if it is in `unready`.
         """
-        names = await self._database.value(
-            "SELECT paceline.retire($1, $2, $3, $4)", group, count, list(unready), revision
-        )
-        return list(names)
+        (row,) = await self._act("paceline.retire($1, $2, $3, $4)", group, count, list(unready), revision)
+        return list(row[0])
 
     async def drain_runners(self, group: int, names: Iterable[str]) -> list[str]:
         """Let Runners finish, however long it takes, and leave; returns those that were active."""
-        return list(await self._database.value("SELECT paceline.drain_runners($1, $2)", group, list(names)))
+        (row,) = await self._act("paceline.drain_runners($1, $2)", group, list(names))
+        return list(row[0])
+
+    async def taint_group(self, group: int, source: str, taints: Iterable[Taint]) -> None:
+        """Set the taints that all in-cluster Runners of a group have from one source, now and later."""
+        await self._act("paceline.taint_group($1, $2, $3, $4, $5)", group, source, *taint_columns(taints))
+
+    async def taint_runner(
+        self, group: int, name: str, source: str, taints: Iterable[Taint], *, external: bool = False
+    ) -> None:
+        """Set the taints that a Runner has from one source, also before it has ever registered."""
+        call = "paceline.taint_named($1, $2, $3, $4, $5, $6, $7)"
+        await self._act(call, group, name, external, source, *taint_columns(taints))
 
     async def fence_pods(self, group: int, causes: Mapping[str, str]) -> list[FencedPod]:
         """Nobody works in these pods any more; `causes` are by the pod's UID. Returns those that had not ended."""
-        rows = await self._database.rows(
-            "SELECT * FROM paceline.fence_pods($1, $2, $3)", group, list(causes), list(causes.values())
-        )
+        rows = await self._act("paceline.fence_pods($1, $2, $3)", group, list(causes), list(causes.values()))
         return [read(FencedPod, row) for row in rows]
 
     async def suspect_pods(self, group: int, uids: Iterable[str], cause: str = "NodeLost") -> None:
         """Should the leases of these pods end, that is why; all others of the group are cleared of it."""
-        await self._database.value("SELECT paceline.suspect_pods($1, $2, $3)", group, list(uids), cause)
+        await self._act("paceline.suspect_pods($1, $2, $3)", group, list(uids), cause)
 
     async def forget_runners(self, group: int, names: Iterable[str]) -> list[str]:
         """Delete Runners that have no live registration; returns those that went."""
-        return list(await self._database.value("SELECT paceline.forget_runners($1, $2)", group, list(names)))
+        (row,) = await self._act("paceline.forget_runners($1, $2)", group, list(names))
+        return list(row[0])

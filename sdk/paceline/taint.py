@@ -45,6 +45,12 @@ def parse_taints(text: str) -> list[Taint]:
     return [Taint.parse(part) for part in text.split(",") if part.strip()]
 
 
+def taint_columns(taints: Iterable[Taint]) -> tuple[list[str], list[str], list[str]]:
+    """Keys, values and effects, as the database takes them."""
+    rows = list(taints)
+    return [each.key for each in rows], [each.value for each in rows], [each.effect for each in rows]
+
+
 def canonical_toleration(text: str) -> str:
     """A toleration in the form that the database compares: `key=value:Effect`, parts left out, or `*`."""
     text = text.strip()

@@ -48,13 +48,15 @@ def test_an_operator_for_the_whole_cluster_is_accepted_and_its_pod_too(kubectl: 
     pod = "--selector=app.kubernetes.io/component=operator"
     kubectl.run("wait", "pod", "-n", everywhere, pod, "--for=create", "--timeout=30s")
     service = kubectl.json("get", "service", "paceline-operator", "-n", everywhere)
-    (found,) = kubectl.json("get", "pod", "-n", everywhere, pod)["items"]
+    found = kubectl.json("get", "pod", "-n", everywhere, pod)["items"][0]
     assert service["spec"]["selector"].items() <= found["metadata"]["labels"].items()
     who = f"system:serviceaccount:{everywhere}:paceline-operator"
     assert may(kubectl, who, "patch", "runnergroups.paceline.dev/status", "--all-namespaces")
     assert may(kubectl, who, "create", "pods", "--all-namespaces")
     assert may(kubectl, who, "watch", "nodes")
     assert may(kubectl, who, "list", "namespaces")
+    assert may(kubectl, who, "patch", "leases.coordination.k8s.io", "-n", everywhere)
+    assert not may(kubectl, who, "patch", "leases.coordination.k8s.io", "-n", "kube-system")
     assert may(kubectl, who, "list", "customresourcedefinitions.apiextensions.k8s.io")
     assert not may(kubectl, who, "list", "secrets", "--all-namespaces")
     assert not may(kubectl, who, "create", "deployments.apps", "-n", everywhere)
@@ -68,7 +70,7 @@ def test_an_operator_for_one_namespace_has_no_right_elsewhere(
     assert "customresourcedefinition" not in said
     pod = "--selector=app.kubernetes.io/component=operator"
     kubectl.run("wait", "pod", "-n", restricted, pod, "--for=create", "--timeout=30s")
-    (found,) = kubectl.json("get", "pod", "-n", restricted, pod)["items"]
+    found = kubectl.json("get", "pod", "-n", restricted, pod)["items"][0]
     environment = {each["name"]: each for each in found["spec"]["containers"][0]["env"]}
     assert environment["PACELINE_NAMESPACES"]["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.namespace"
     assert environment["PACELINE_WATCH_NODES"]["value"] == "false"

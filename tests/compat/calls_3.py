@@ -23,6 +23,12 @@ CALLS: Mapping[str, Call] = {
         ("main", "ci", "builds", "builds", False, 4, [], False),
         keep={"grp": (0, "grp")},
     ),
+    "take_office": Call("SELECT paceline.take_office($1, $2) AS epoch", ("main", "op-1"), ({"epoch": 1},)),
+    "in_office": Call(
+        "WITH o AS MATERIALIZED (SELECT paceline.in_office($2, $3)) "
+        "SELECT f.* FROM o, paceline.set_revision($1, '7') AS f",
+        (GROUP, "main", 1),
+    ),
     "register one": _register("one", "one"),
     "register two": _register("two", "two"),
     "enqueue": Call(ENQUEUE, ("builds", ["mail"], ["1"], *[None] * 14), ({"created": True},)),
@@ -63,6 +69,21 @@ CALLS: Mapping[str, Call] = {
             {**ROW, "runner": "one", "incarnation": ONE, "state": "active", "leased": True, "held": 1},
             {**ROW, "runner": "two", "incarnation": TWO, "state": "active", "leased": True, "held": 0},
         ),
+    ),
+    "taint_named": Call(
+        "SELECT paceline.taint_named($1, $2, $3, $4, $5, $6, $7)",
+        (GROUP, "two", False, "annotation", ["gpu"], [""], ["NoClaim"]),
+    ),
+    "look at the tainted": Call(
+        "SELECT runner, taints, declared, leads FROM paceline.look_at_group($1)",
+        (GROUP,),
+        (
+            {"runner": "one", "taints": "", "declared": "", "leads": False},
+            {"runner": "two", "taints": "gpu:NoClaim", "declared": "annotation gpu:NoClaim", "leads": False},
+        ),
+    ),
+    "untaint": Call(
+        "SELECT paceline.taint_named($1, $2, $3, $4, $5, $6, $7)", (GROUP, "two", False, "annotation", [], [], [])
     ),
     "suspect_pods": Call("SELECT paceline.suspect_pods($1, $2, $3)", (GROUP, ["uid-one"], "NodeLost")),
     "number_runners": Call("SELECT paceline.number_runners($1, $2) AS first", (GROUP, 3), ({"first": 1},)),

@@ -22,7 +22,7 @@ from paceline.errors import (
     PacelineError,
     SchemaError,
 )
-from paceline.operating import GroupObserved, Operating, RegistrationSeen
+from paceline.operating import GroupObserved, Office, Operating, RegistrationSeen
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.ports.cluster import Cluster
 
@@ -75,7 +75,7 @@ class Queue:
     """One database, as its groups see it."""
 
     url: str = field(repr=False)
-    install: str
+    office: Office
     wake: Callable[[Key], None]
     groups: set[Key] = field(default_factory=set)
     """Who uses it."""
@@ -114,7 +114,7 @@ class Queue:
         self._looks += 1
         numbers = sorted(self.seen[key].id for key in self.groups if key in self.seen)
         if self._looks % CREWS_EVERY or not numbers or self.trouble is not None:
-            self._note(await operating.observe(self.install))
+            self._note(await operating.observe(self.office.install))
             return
         asked = time.monotonic()
         try:
@@ -129,7 +129,7 @@ class Queue:
     async def _opened(self) -> Operating:
         if self._database is None:
             self._database = await Database.open(self.url, size=CONNECTIONS, application="paceline-operator")
-            self.operating = Operating(self._database)
+            self.operating = Operating(self._database, self.office)
         assert self.operating is not None
         return self.operating
 
@@ -171,16 +171,17 @@ def _news(before: GroupObserved | None, now: GroupObserved | None) -> bool:
     if before is None or now is None:
         return before is not now
     return any(
-        getattr(before, name) != getattr(now, name) for name in ("registered", "draining", "leader", "epoch", "paused")
+        getattr(before, name) != getattr(now, name)
+        for name in ("registered", "draining", "newest", "leader", "epoch", "paused")
     )
 
 
 class Queues:
     """All databases of an operator, found through the groups' Secrets."""
 
-    def __init__(self, cluster: Cluster, install: str, wake: Callable[[Key], None]) -> None:
+    def __init__(self, cluster: Cluster, office: Callable[[], Office], wake: Callable[[Key], None]) -> None:
         """`wake` is called when something of interest to a group has happened in its database."""
-        self._cluster, self._install, self._wake = cluster, install, wake
+        self._cluster, self._office, self._wake = cluster, office, wake
         self._secrets: dict[tuple[str, str], _Secret] = {}
         self._queues: dict[str, Queue] = {}
 
@@ -190,7 +191,7 @@ class Queues:
         found = self._queues.get(url)
         if found is None or group not in found.groups:
             await self.forget(group)  # it may have been in another one before
-            found = self._queues.setdefault(url, Queue(url, self._install, self._wake))
+            found = self._queues.setdefault(url, Queue(url, self._office(), self._wake))
             found.groups.add(group)
         return found
 

@@ -108,7 +108,7 @@ class RunnerGroupStatus(ApiModel):
 
     conditions: tuple[Condition, ...] = Field(default_factory=tuple, json_schema_extra=list_map("type"))
     """What is true about the group: Ready, Available, Progressing, ScalingActive, ScalingLimited,
-    QueueReachable, LeaderElected, Paused."""
+    QueueReachable, LeaderElected, Paused, and TaintsApplied where taints could not be read."""
 
 
 class RunnerStatus(ApiModel):
@@ -123,8 +123,12 @@ class RunnerStatus(ApiModel):
     revision: str | None = None
     """The revision of the group that the runner's pod was made from."""
 
+    taints: str | None = None
+    """The taints in force, whoever gave them: by annotation or spec, here or on the group, by command or
+    gateway. Unset where there are none."""
+
     observed_generation: int | None = None
     """The metadata.generation that this status is about."""
 
     conditions: tuple[Condition, ...] = Field(default_factory=tuple, json_schema_extra=list_map("type"))
-    """What is true about the runner: Ready, Registered."""
+    """What is true about the runner: Ready, Registered, and TaintsApplied where taints could not be read."""

@@ -327,7 +327,7 @@ RUNNERS: Final = Resource(
             "boolean",
             wide=True,
         ),
-        Column("Taints", r".metadata.annotations.paceline\.dev/taints", "Taints by annotation.", wide=True),
+        Column("Taints", ".status.taints", "The taints in force, whoever gave them.", wide=True),
         Column("Incarnation", ".status.incarnation", "The current registration.", "integer", wide=True),
         Column("Revision", ".status.revision", "The revision that the pod was made from.", wide=True),
     ),

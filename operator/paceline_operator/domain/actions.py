@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from paceline.taint import Taint
+
 
 class Why(StrEnum):
     """Why something is done; goes into events, logs and metrics alike."""
@@ -20,6 +22,10 @@ class Why(StrEnum):
     """A newer pod of the same Runner is there."""
     STARTUP_TIMEOUT = "StartupTimeout"
     CORDONED = "NodeCordoned"
+    TAINTED = "Tainted"
+    """A Drain taint is on its Runner."""
+    UNSEEN = "Unseen"
+    """A runner outside the cluster has not been heard of for a day."""
     ORPHANED = "Orphaned"
     GROUP_DELETED = "GroupDeleted"
 
@@ -117,6 +123,32 @@ class Relabel:
 
 
 @dataclass(frozen=True, slots=True)
+class SetTaints:
+    """A Runner's taints from one source shall be these."""
+
+    runner: str
+    source: str
+    taints: tuple[Taint, ...]
+    external: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MarkLeader:
+    """This pod leads its group, or does not any more."""
+
+    pod: str
+    uid: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """Objects for runners outside the cluster."""
+
+    runners: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SetBudget:
     """The PodDisruptionBudget of the group."""
 
@@ -136,4 +168,7 @@ Action = (
     | Protect
     | Relabel
     | SetBudget
+    | SetTaints
+    | MarkLeader
+    | Mirror
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from paceline_operator.domain.names import boot_of
 from paceline_operator.domain.seen import GroupSeen, PodSeen, Registration, RunnerSeen
+from paceline_operator.domain.taints import drain_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,8 @@ class Life:
     pods: tuple[PodSeen, ...]
     """Newest first."""
     registrations: tuple[Registration, ...]
+    benched: bool = False
+    """A Drain taint is on it: it finishes, gives up its pod and counts for nothing until the taint is gone."""
 
     @property
     def retiring(self) -> bool:
@@ -29,7 +32,12 @@ class Life:
     @property
     def staying(self) -> bool:
         """It counts for the size of its group."""
-        return not self.runner.deleting and not self.retiring
+        return not self.runner.deleting and not self.retiring and not self.benched
+
+    @property
+    def rests(self) -> bool:
+        """A Drain taint has taken effect: it has given up its pod and waits for the taint to go."""
+        return self.benched and not self.pods and not self.retiring and not self.runner.deleting
 
     @property
     def pod(self) -> PodSeen | None:
@@ -80,12 +88,14 @@ def lives_of(seen: GroupSeen) -> tuple[Life, ...]:
     rows: dict[str, list[Registration]] = defaultdict(list)
     for row in seen.registrations or ():
         rows[row.runner].append(row)
+    drained = seen.drained
     return tuple(
         Life(
             runner,
             tuple(sorted(pods[runner.name], key=lambda each: (-each.boot, each.name))),
             tuple(rows[runner.name]),
+            drained or runner.declared.drains or any(drain_in(row.taints) for row in rows[runner.name]),
         )
         for runner in sorted(seen.runners, key=lambda each: each.name)
-        if not runner.external
+        if runner.owned and not runner.external
     )

@@ -11,8 +11,12 @@ CLEANUP: Final = f"{GROUP}/cleanup"
 LABEL_GROUP: Final = f"{GROUP}/group"
 LABEL_RUNNER: Final = f"{GROUP}/runner"
 LABEL_REVISION: Final = f"{GROUP}/revision"
+LABEL_LEADER: Final = f"{GROUP}/leader"
+"""On the pod that leads its group."""
 
 PAUSED: Final = f"{GROUP}/paused"
+TAINTS: Final = f"{GROUP}/taints"
+DRAIN: Final = f"{GROUP}/drain"
 
 RUNNER_CONTAINER: Final = "runner"
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"

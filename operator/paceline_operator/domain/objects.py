@@ -28,9 +28,12 @@ def owner(kind: str, api_version: str, name: str, uid: str) -> JsonDict:
     return {"apiVersion": api_version, "kind": kind, "name": name, "uid": uid, "controller": True}
 
 
-def build_runner(group: RunnerGroup, name: str) -> JsonDict:
-    """A Runner of the group."""
+def build_runner(group: RunnerGroup, name: str, *, external: bool = False) -> JsonDict:
+    """A Runner of the group; an external one has no pods."""
     meta = group.metadata
+    spec: JsonDict = {"groupRef": {"name": meta.name}}
+    if external:
+        spec["external"] = True
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": "Runner",
@@ -40,7 +43,7 @@ def build_runner(group: RunnerGroup, name: str) -> JsonDict:
             "labels": {LABEL_GROUP: meta.name},
             "ownerReferences": [owner("RunnerGroup", f"{GROUP}/{VERSION}", meta.name, meta.uid)],
         },
-        "spec": {"groupRef": {"name": meta.name}},
+        "spec": spec,
     }
 
 

@@ -16,19 +16,23 @@ from paceline_operator.domain.actions import (
     DeleteRunner,
     Drain,
     Forget,
+    MarkLeader,
     Protect,
     Relabel,
     Retire,
     SetBudget,
+    SetTaints,
     Suspect,
     Why,
 )
 from paceline_operator.domain.death import find_dead, find_suspects
+from paceline_operator.domain.external import mirror
 from paceline_operator.domain.failures import Memory, count_ends, is_failure
 from paceline_operator.domain.levers import is_paused
 from paceline_operator.domain.lives import Life, lives_of
 from paceline_operator.domain.seen import GroupSeen, NodeSeen, PodSeen
 from paceline_operator.domain.size import decide_size
+from paceline_operator.domain.taints import read_declared
 
 LONG_JOB: Final = 60.0
 """Seconds from which on node consolidation is told to stay away from a job: a shorter one is over before it moves."""
@@ -51,7 +55,7 @@ class Plan:
 def plan(seen: GroupSeen, memory: Memory) -> Plan:
     """Decide. With the database away nothing is created or deleted: who works goes on, who waits stays."""
     lives = lives_of(seen)
-    size = decide_size(seen.group, sum(life.staying for life in lives)).replicas
+    size = decide_size(seen.group, sum(life.staying for life in lives), drained=seen.drained).replicas
     if seen.registrations is None:
         return Plan((), memory, lives, size)
     given_up = _given_up(seen, lives)
@@ -63,10 +67,11 @@ def plan(seen: GroupSeen, memory: Memory) -> Plan:
         actions.append(Suspect(suspects))
         memory = replace(memory, suspects=suspects)
     if seen.group.metadata.deletion_timestamp is not None:
-        actions.extend(DeleteRunner(life.runner.name, life.runner.uid, Why.GROUP_DELETED)
-                       for life in lives if not life.runner.deleting)  # fmt: skip
+        actions.extend(DeleteRunner(runner.name, runner.uid, Why.GROUP_DELETED)
+                       for runner in seen.runners if runner.owned and not runner.deleting)  # fmt: skip
         return Plan(tuple(actions), memory, lives, 0, seen.group.metadata.deletion_timestamp + cleanup_within(seen))
     actions.extend(DeletePod(pod.name, pod.uid, Why.STARTUP_TIMEOUT) for pod in given_up)
+    actions.extend(_taint(seen))
     actions.extend(_clean_up(seen, lives))
     leaving = frozenset(each.name for each in actions if isinstance(each, DeleteRunner))
     lives_here = tuple(life for life in lives if life.runner.name not in leaving)
@@ -75,6 +80,8 @@ def plan(seen: GroupSeen, memory: Memory) -> Plan:
     actions.extend(_heal(seen, lives_here, memory, budget))
     actions.extend(_resize(lives_here, size, budget))
     actions.extend(_protect(lives_here))
+    actions.extend(_mark_leader(lives_here))
+    actions.extend(mirror(seen))
     actions.extend(Relabel(pod.name, pod.uid, pod.runner) for pod in seen.pods if pod.astray)
     if (least := max(0, size - seen.group.spec.disruption_budget.max_unavailable)) != seen.budget:
         actions.append(SetBudget(least))
@@ -99,6 +106,17 @@ def _given_up(seen: GroupSeen, lives: tuple[Life, ...]) -> tuple[PodSeen, ...]:
     )  # fmt: skip
 
 
+def _taint(seen: GroupSeen) -> Iterator[Action]:
+    """What is said on Runner objects and is not yet in the database."""
+    kept = {row.runner: row.declared for row in seen.registrations or ()}
+    for runner in seen.runners:
+        have = read_declared(kept.get(runner.name, ""))
+        for source, taints in runner.declared.by_source.items():
+            ours = (runner.owned or runner.external) and not runner.deleting
+            if ours and taints != have.get(source, frozenset()):
+                yield SetTaints(runner.name, source, tuple(sorted(taints)), runner.external)
+
+
 def _clean_up(seen: GroupSeen, lives: tuple[Life, ...]) -> Iterator[Action]:
     """Who has gone, and what nobody needs any more."""
     ephemeral = seen.group.spec.lifetime.max_jobs > 0
@@ -109,9 +127,10 @@ def _clean_up(seen: GroupSeen, lives: tuple[Life, ...]) -> Iterator[Action]:
         if (life.retiring and life.held == 0) or (served and life.held == 0):
             yield DeleteRunner(life.runner.name, life.runner.uid, Why.SERVED if served else Why.SCALE_DOWN)
             continue
-        for old in life.pods[1:]:
-            if old.ended and not old.deleting:
-                yield DeletePod(old.name, old.uid, Why.REPLACED)
+        for old in life.pods[0 if life.benched else 1 :]:
+            unborn = life.benched and old.uid not in life.came_to_life
+            if (old.ended or unborn) and not old.deleting:
+                yield DeletePod(old.name, old.uid, Why.TAINTED if life.benched else Why.REPLACED)
     names = {runner.name for runner in seen.runners}
     for pod in seen.pods:
         if pod.owner is None and pod.runner not in names and not pod.deleting:  # with an owner, Kubernetes does it
@@ -189,8 +208,22 @@ def _resize(lives: tuple[Life, ...], size: int, budget: _Budget) -> Iterator[Act
         if allowed:
             yield CreateRunners(allowed)
     elif len(staying) > size:
-        unready = tuple(life.runner.name for life in staying if life.serving is None)
+        unready = tuple(life.runner.name for life in staying if life.serving is None and not _comes_back(life))
         yield Retire(len(staying) - size, unready)
+
+
+def _comes_back(life: Life) -> bool:
+    """Its taint is gone, and it is about to get its pod again: whoever has stood in for it goes first."""
+    return life.pod is None and bool(life.registrations)
+
+
+def _mark_leader(lives: tuple[Life, ...]) -> Iterator[Action]:
+    for life in lives:
+        for pod in life.pods:
+            known = life.registration_of(pod)
+            leads = known is not None and known.leads
+            if leads != pod.leads and not pod.deleting:
+                yield MarkLeader(pod.name, pod.uid, leads)
 
 
 def _protect(lives: tuple[Life, ...]) -> Iterator[Action]:

@@ -17,6 +17,8 @@ class Reason(StrEnum):
     """Runners that should work do not: the message says how many, and why where it is known."""
     PAUSED = "Paused"
     """The annotation paceline.dev/paused stops claims and scaling."""
+    DRAINED = "Drained"
+    """A Drain taint is on the whole group: none of its runners works until it is removed."""
     DELETING = "Deleting"
     """The group drains and goes."""
     INVALID = "InvalidSpec"
@@ -71,7 +73,16 @@ class Reason(StrEnum):
     # Paused
     NOT_PAUSED = "NotPaused"
 
+    # TaintsApplied
+    APPLIED = "Applied"
+    INVALID_TAINT = "InvalidTaint"
+    """An annotation cannot be read: the message quotes it, and what was in force before stays."""
+
     # Runner: Ready, Registered
+    TAINTED = "Tainted"
+    """A Drain taint is on it."""
+    NOT_OURS = "NotOurs"
+    """It was made by hand, and is neither started nor counted."""
     REGISTERED = "Registered"
     NOT_REGISTERED = "NotRegistered"
     DRAINING = "Draining"

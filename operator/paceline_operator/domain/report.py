@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from paceline_operator.api.v1alpha1 import Leader, QueueStatus, RunnerGroupStatus, RunnerStatus
+from paceline_operator.api.v1alpha1 import Leader, QueueStatus, RunnerGroupStatus
 from paceline_operator.domain.conditions import Finding, merge, no, unknown, yes
 from paceline_operator.domain.failures import TRIALS
 from paceline_operator.domain.levers import is_paused
@@ -11,7 +11,9 @@ from paceline_operator.domain.lives import Life
 from paceline_operator.domain.names import selector
 from paceline_operator.domain.plan import Plan
 from paceline_operator.domain.reasons import Reason
+from paceline_operator.domain.report_runner import taints_applied
 from paceline_operator.domain.seen import GroupSeen
+from paceline_operator.domain.taints import declared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ def count(lives: Sequence[Life]) -> Counts:
         ready=len(serving),
         busy=sum(life.held > 0 for life in serving),
         pending=len(pending),
-        leaving=len(lives) - len(staying),
+        leaving=sum(not life.staying and not life.rests for life in lives),
         stuck=tuple(
             f"pod {life.pod.name}: {life.pod.stuck}" for life in pending if life.pod is not None and life.pod.stuck
         ),
@@ -69,6 +71,7 @@ def report_group(
         _scaling(seen),
         _queue(trouble),
         *([_leader(leader, known=known)] if group.spec.dispatch == "Leader" else []),
+        *taints_applied(declared(group).problem, old.conditions),
         yes("Paused", Reason.PAUSED, "no claims and no scaling until paceline.dev/paused is removed")
         if is_paused(group) else no("Paused", Reason.NOT_PAUSED),
     ]  # fmt: skip
@@ -97,6 +100,8 @@ def _ready(seen: GroupSeen, plan: Plan, counts: Counts, trouble: Trouble) -> Fin
         return no("Ready", *trouble.queue)
     if is_paused(seen.group):
         return no("Ready", Reason.PAUSED, "paceline.dev/paused stops claims and scaling: remove it to go on")
+    if seen.drained:
+        return no("Ready", Reason.DRAINED, "a Drain taint is on the group: all finish and leave until it is removed")
     problem = _problem(seen, plan, counts, trouble)
     if problem is not None:
         return no("Ready", *problem)
@@ -170,23 +175,3 @@ def _leader(leader: Leader | None, *, known: bool) -> Finding:
     if leader is None or leader.runner is None:
         return no("LeaderElected", Reason.NOBODY_ELIGIBLE, "no runner may lead: none is registered, or each is tainted")
     return yes("LeaderElected", Reason.ELECTED, f"{leader.runner} leads")
-
-
-def report_runner(life: Life, seen: GroupSeen) -> RunnerStatus | None:
-    """The status of a Runner; None while there is nothing new to say. A plain life is one write: when it is ready."""
-    if life.runner.resource is None or life.runner.deleting or not life.staying:
-        return None
-    old, pod, serving = life.runner.resource.status, life.pod, life.serving
-    generation = life.runner.resource.metadata.generation
-    if serving is not None and pod is not None:
-        ready, registered = yes("Ready", Reason.REGISTERED), yes("Registered", Reason.REGISTERED)
-        status = RunnerStatus(pod_name=pod.name, incarnation=serving.incarnation, revision=pod.revision or None)
-    elif old.incarnation is None or pod is None or (pod.live and life.registration_of(pod) is None):
-        return None  # it has yet to come, or what it was is not yet replaced: the next one tells
-    else:
-        reason = Reason.FAILED if pod.ended and pod.exit_code != 0 else Reason.DRAINING
-        ready, registered = no("Ready", reason, pod.end_reason), no("Registered", Reason.NOT_REGISTERED)
-        status = RunnerStatus(pod_name=old.pod_name, incarnation=old.incarnation, revision=old.revision)
-    conditions = merge(old.conditions, (ready, registered), generation, seen.now)
-    fresh = status.model_copy(update={"observed_generation": generation, "conditions": conditions})
-    return None if fresh == old else fresh

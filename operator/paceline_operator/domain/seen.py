@@ -7,7 +7,15 @@ from typing import Literal
 
 from paceline_operator.api.core import ContainerStatus, Node, Pod
 from paceline_operator.api.v1alpha1 import Runner, RunnerGroup
-from paceline_operator.domain.names import LABEL_GROUP, LABEL_REVISION, LABEL_RUNNER, RUNNER_CONTAINER, boot_of
+from paceline_operator.domain.names import (
+    LABEL_GROUP,
+    LABEL_LEADER,
+    LABEL_REVISION,
+    LABEL_RUNNER,
+    RUNNER_CONTAINER,
+    boot_of,
+)
+from paceline_operator.domain.taints import Declared, declared, drain_in
 
 EVICT_ANNOTATIONS = ("cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt")
 CANNOT_START = frozenset(
@@ -48,6 +56,8 @@ class PodSeen:
     """It is marked as not to be moved by node consolidation."""
     astray: bool = False
     """The label by which it should be found is not there."""
+    leads: bool = False
+    """It is labelled as the leader."""
 
     @property
     def ended(self) -> bool:
@@ -67,10 +77,14 @@ class RunnerSeen:
     name: str
     uid: str
     external: bool = False
+    owned: bool = True
+    """The group made it; what was made by hand is nobody's to start or to stop."""
     deleting: bool = False
     pod_name: str | None = None
     """As its status says: the pod that was last known to have registered."""
     incarnation: int | None = None
+    declared: Declared = field(default_factory=lambda: Declared({}))
+    """The taints that the object has."""
     resource: Runner | None = None
     """The object itself, for what is written about it."""
 
@@ -91,6 +105,13 @@ class Registration:
     registered_seconds: float = 0.0
     held: int = 0
     oldest_job_seconds: float | None = None
+    seen_seconds: float = 0.0
+    """Since it was last heard of."""
+    taints: str = ""
+    """The effective ones."""
+    declared: str = ""
+    """Those that came from its object, each with its source."""
+    leads: bool = False
 
     @property
     def working(self) -> bool:
@@ -124,17 +145,27 @@ class GroupSeen:
     revision: str = ""
     budget: int | None = None
     """minAvailable of the PodDisruptionBudget; None if there is none."""
+    kept_taints: str = ""
+    """The group's own, as the database has them: they stay in force while the object's cannot be read."""
+
+    @property
+    def drained(self) -> bool:
+        """All runners finish and leave, and none comes until the taint is gone."""
+        said = declared(self.group)
+        return said.drains or (bool(said.problem) and drain_in(self.kept_taints))
 
 
-def read_runner(runner: Runner) -> RunnerSeen:
-    """A Runner object."""
+def read_runner(runner: Runner, group_uid: str) -> RunnerSeen:
+    """A Runner object, as its group sees it."""
     return RunnerSeen(
         name=runner.metadata.name,
         uid=runner.metadata.uid,
         external=runner.spec.external,
+        owned=any(each.uid == group_uid for each in runner.metadata.owner_references),
         deleting=runner.metadata.deletion_timestamp is not None,
         pod_name=runner.status.pod_name,
         incarnation=runner.status.incarnation,
+        declared=declared(runner),
         resource=runner,
     )
 
@@ -173,6 +204,7 @@ def read_pod(pod: Pod, now: datetime) -> PodSeen:
         stuck=_stuck(pod),
         protected=EVICT_ANNOTATIONS[0] in meta.annotations,
         astray=LABEL_GROUP not in meta.labels or LABEL_RUNNER not in meta.labels,
+        leads=LABEL_LEADER in meta.labels,
     )
 
 

@@ -15,6 +15,8 @@ class SizeReason(StrEnum):
     NO_TEMPLATE = "NoTemplate"
     """The group has only runners outside the cluster."""
     DELETED = "Deleted"
+    DRAINED = "Drained"
+    """A Drain taint is on the whole group."""
     PAUSED = "Paused"
     """The size stays as it is."""
 
@@ -27,10 +29,12 @@ class SizeDecision:
     reason: SizeReason
 
 
-def decide_size(group: RunnerGroup, current: int) -> SizeDecision:
-    """The size in force; `current` is how many Runners there are that stay."""
+def decide_size(group: RunnerGroup, current: int, *, drained: bool = False) -> SizeDecision:
+    """The size in force; `current` is how many Runners there are that stay, `drained` that none of the group shall."""
     if group.metadata.deletion_timestamp is not None:
         return SizeDecision(0, SizeReason.DELETED)
+    if drained:
+        return SizeDecision(0, SizeReason.DRAINED)
     if group.spec.template is None:
         return SizeDecision(0, SizeReason.NO_TEMPLATE)
     if is_paused(group):

@@ -17,13 +17,16 @@ from paceline_operator.domain.actions import (
     Drain,
     Fence,
     Forget,
+    MarkLeader,
+    Mirror,
     Protect,
     Relabel,
     Retire,
     SetBudget,
+    SetTaints,
     Suspect,
 )
-from paceline_operator.domain.names import LABEL_GROUP, LABEL_RUNNER, runner_name
+from paceline_operator.domain.names import LABEL_GROUP, LABEL_LEADER, LABEL_RUNNER, runner_name
 from paceline_operator.domain.objects import build_budget, build_pod, build_runner
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.seen import EVICT_ANNOTATIONS, GroupSeen
@@ -79,6 +82,8 @@ class Actor:
                     outcome.drained += await self._operating.drain_runners(self._number, runners)
                 case Forget(runners):
                     await self._operating.forget_runners(self._number, runners)
+                case SetTaints(runner, source, taints, external):
+                    await self._operating.taint_runner(self._number, runner, source, taints, external=external)
                 case _:
                     pass
         starts: list[str | CreatePod] = [each for each in actions if isinstance(each, CreatePod)]
@@ -89,14 +94,16 @@ class Actor:
         others = [
             self._change(each)
             for each in actions
-            if isinstance(each, DeleteRunner | DeletePod | Protect | Relabel | SetBudget)
+            if isinstance(each, DeleteRunner | DeletePod | Protect | Relabel | MarkLeader | Mirror | SetBudget)
         ]
         await _all(others)
         if starts:
             outcome.refused = await self._start(starts)
         return outcome
 
-    async def _change(self, action: DeleteRunner | DeletePod | Protect | Relabel | SetBudget) -> None:
+    async def _change(
+        self, action: DeleteRunner | DeletePod | Protect | Relabel | MarkLeader | Mirror | SetBudget
+    ) -> None:
         match action:
             case DeleteRunner(name, uid):
                 await self._cluster.delete(RUNNER, self._namespace, name, uid=uid)
@@ -108,8 +115,16 @@ class Actor:
             case Relabel(name, uid, runner):
                 labels = {LABEL_GROUP: self._group.metadata.name, LABEL_RUNNER: runner}
                 await self._cluster.patch(POD, self._namespace, name, {"metadata": {"labels": labels}}, uid=uid)
+            case MarkLeader(name, uid, on):
+                leader = {LABEL_LEADER: "true" if on else None}
+                await self._cluster.patch(POD, self._namespace, name, {"metadata": {"labels": leader}}, uid=uid)
+            case Mirror(names):
+                await _all([self._mirror(each) for each in names])
             case SetBudget(least):
                 await self._cluster.apply(build_budget(self._group, least))
+
+    async def _mirror(self, name: str) -> None:
+        await self._cluster.apply(build_runner(self._group, name, external=True))
 
     async def _names(self, count: int) -> list[str]:
         meta = self._group.metadata

@@ -26,10 +26,11 @@ async def look(
     number: int | None,
     nodes: Mapping[str, NodeSeen],
     crew: Sequence[RegistrationSeen] | None = None,
+    kept_taints: str = "",
 ) -> GroupSeen:
     """Everything that a plan is made from; without a database the group is seen as far as Kubernetes shows it.
 
-    `crew` is who was in the group some seconds ago, where nobody wants to ask again.
+    `crew` is who was in the group some seconds ago, where nobody wants to ask again; `kept_taints` are the group's.
     """
     registrations = None
     if operating is not None and number is not None:
@@ -38,7 +39,7 @@ async def look(
     meta = group.metadata
     labels = {LABEL_GROUP: meta.name}
     runners, pods, budget = await asyncio.gather(
-        cluster.list(RUNNER, meta.namespace, labels=labels),
+        cluster.list(RUNNER, meta.namespace, fields={"spec.groupRef.name": meta.name}),
         cluster.list(POD, meta.namespace, labels=labels),
         cluster.get(POD_DISRUPTION_BUDGET, meta.namespace, budget_name(meta.name)),
     )
@@ -48,13 +49,14 @@ async def look(
     return GroupSeen(
         group=group,
         now=now,
-        runners=tuple(read_runner(each) for each in read if each.spec.group_ref.name == meta.name),
+        runners=tuple(read_runner(each, meta.uid) for each in read),
         pods=tuple(read_pod(Pod.model_validate(each), now) for each in pods),
         registrations=registrations,
         nodes=nodes,
         template_problem=template_problem(group),
         revision=revision_of(group),
         budget=_least(budget),
+        kept_taints=kept_taints,
     )
 
 

@@ -122,7 +122,9 @@ class GroupLoop:
         self, group: RunnerGroup, operating: Operating | None, crew: Sequence[RegistrationSeen] | None = None
     ) -> tuple[GroupSeen, Plan]:
         services = self._services
-        seen = await look(services.cluster, group, operating, self._membership.number, services.nodes, crew)
+        member = self._membership
+        kept = member.observed.taints if member.observed else ""
+        seen = await look(services.cluster, group, operating, member.number, services.nodes, crew, kept)
         seen = replace(seen, hold_starts=self._refusals.holds(seen.revision, seen.now))
         return seen, plan(seen, self._memory)
 
@@ -148,7 +150,8 @@ class GroupLoop:
         assert meta.deletion_timestamp is not None
         late = seen.now >= meta.deletion_timestamp + cleanup_within(seen)
         waiting = any(each.incarnation is not None and not each.external for each in seen.registrations or ())
-        if (seen.runners or seen.pods or waiting) and not late:
+        there = any(each.owned and not each.external for each in seen.runners)
+        if (there or seen.pods or waiting) and not late:
             return False
         if operating is not None and self._membership.number is not None:
             await operating.delete_group(self._membership.number)

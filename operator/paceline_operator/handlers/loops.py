@@ -19,15 +19,19 @@ class Loops:
     def __init__(self) -> None:
         """Begin with none."""
         self._services: Services | None = None
+        self._known: set[Key] = set()
         self._loops: dict[Key, GroupLoop] = {}
         self._tasks: dict[Key, asyncio.Task[None]] = {}
 
     def begin(self, services: Services) -> None:
-        """From now on loops may start."""
+        """From now on loops turn: those of all groups that have been seen so far, and of all that come."""
         self._services = services
+        for key in self._known:
+            self.group_seen(key)
 
     def group_seen(self, key: Key) -> None:
         """A RunnerGroup is there or has changed: its loop looks."""
+        self._known.add(key)
         if self._services is None:
             return
         if key not in self._loops:
@@ -56,14 +60,19 @@ class Loops:
             self._tasks[key] = asyncio.create_task(self._run(key))
             return
         del self._loops[key], self._tasks[key]
+        self._known.discard(key)
 
     def stuck(self) -> list[str]:
         """Groups whose loop has not turned for a minute."""
         now = time.monotonic()
         return sorted(f"{key[0]}/{key[1]}" for key, loop in self._loops.items() if now - loop.turned > STUCK)
 
-    async def close(self) -> None:
-        """End all loops."""
-        for task in self._tasks.values():
+    async def end(self) -> None:
+        """End all loops, until they begin again."""
+        self._services = None
+        tasks = list(self._tasks.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._loops.clear()
+        self._tasks.clear()

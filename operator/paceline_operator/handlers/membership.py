@@ -7,6 +7,7 @@ from paceline_operator.api.v1alpha1 import RunnerGroup
 from paceline_operator.domain.levers import is_paused
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.revision import revision_of
+from paceline_operator.domain.taints import declared
 from paceline_operator.handlers.services import Services
 
 
@@ -26,8 +27,9 @@ class Membership:
         try:
             self._queue = await self._find(group)
             operating = await self._queue.ready()
+            taints = declared(group).by_source
             wanted = (self._queue.url, group.pool, group.spec.dispatch, group.spec.slots, group.spec.tags,
-                      is_paused(group), revision_of(group))  # fmt: skip
+                      is_paused(group), revision_of(group), taints)  # fmt: skip
             if self._put != wanted or self.number is None or self._key not in self._queue.seen:
                 await self._write(operating, group)
                 self._put = wanted
@@ -57,6 +59,10 @@ class Membership:
             paused=is_paused(group),
         )  # fmt: skip
         await operating.set_revision(self.number, revision_of(group))
+        taints = declared(group).by_source
+        if any(taints.values()) or (self.observed is not None and self.observed.taints):
+            for source, each in taints.items():
+                await operating.taint_group(self.number, source, sorted(each))
 
     def crew(self, since: float) -> list[RegistrationSeen] | None:
         """Who is in the group, if the database was asked for all groups after `since`."""

@@ -3,17 +3,20 @@
 import asyncio
 import contextlib
 import logging
+import secrets
 import socket
 from typing import Any
 
 import kopf
 
-from paceline_operator.adapters.access import find_access
+from paceline_operator.adapters.access import Access, find_access
 from paceline_operator.adapters.cluster import KubernetesCluster
 from paceline_operator.adapters.events import Events
 from paceline_operator.adapters.login import login
 from paceline_operator.adapters.queues import Queues
+from paceline_operator.adapters.retry import Retries
 from paceline_operator.domain.seen import NodeSeen
+from paceline_operator.handlers.elect import Elector, Terms
 from paceline_operator.handlers.loops import Loops
 from paceline_operator.handlers.metrics import Metrics
 from paceline_operator.handlers.orphans import Orphans
@@ -27,19 +30,25 @@ log = logging.getLogger("paceline.operator")
 
 
 async def operate(settings: Settings, stop: asyncio.Event) -> None:
-    """Until told to stop."""
+    """Until told to stop: watch all the time, and act while we are the one who does."""
     metrics, loops, nodes = Metrics(), Loops(), dict[str, NodeSeen]()
     watching = asyncio.Event()
-    host: Any = socket.gethostname()
+    host = socket.gethostname()
 
     def count(verb: str, resource: ResourceKind, status: int, _seconds: float) -> None:
         metrics.requests.labels(verb, resource.plural, str(status)).inc()
 
     access = find_access(settings.kubeconfig, settings.context)
     async with contextlib.AsyncExitStack() as stack:
-        cluster = await stack.enter_async_context(KubernetesCluster(access, on_request=count))
-        queues = Queues(cluster, settings.install, loops.wake)
-        stack.push_async_callback(queues.close)
+        # its own connection, quick to give up: the next try is a second later
+        plain = KubernetesCluster(access, timeout=2.0, retries=Retries(total=2.0), on_request=count)
+        me = f"{host}-{secrets.token_hex(4)}"
+        elector = Elector(
+            await stack.enter_async_context(plain), settings.lease_namespace, f"{settings.install}-operator", me
+        )
+        cluster = await stack.enter_async_context(KubernetesCluster(access, gate=elector.leads, on_request=count))
+        terms = Terms(settings.install, me, elector.leads)
+        queues = Queues(cluster, terms.office, loops.wake)
         services = Services(
             install=settings.install,
             cluster=cluster,
@@ -48,27 +57,56 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
             metrics=metrics,
             nodes=nodes,
         )
-        loops.begin(services)
-        stack.push_async_callback(loops.close)
         server = Server(loops.stuck, watching.is_set, metrics)
         await server.start(settings.host, settings.port)
         stack.push_async_callback(server.close)
-        orphans = asyncio.create_task(Orphans(services, settings.namespaces).run(watching))
-        stack.callback(orphans.cancel)
-        registry = registry_for(loops, nodes, watch_nodes=settings.watch_nodes)
+        orphans = Orphans(services, settings.namespaces)
 
-        @kopf.on.login(registry=registry)
-        async def _(**_kwargs: Any) -> kopf.ConnectionInfo:
-            return await login(access)
+        async def begin() -> None:
+            terms.begin()
+            metrics.leads.set(1)
+            loops.begin(services)
+            orphans.begin(watching)
 
-        log.info("operating %s", ", ".join(settings.namespaces) or "all namespaces")
-        await kopf.operator(
-            registry=registry,
-            settings=settings_for(namespaced=bool(settings.namespaces)),
-            standalone=True,
-            identity=host,  # else kopf asks for the name of the user, and in a container there is only a number
-            clusterwide=not settings.namespaces,
-            namespaces=settings.namespaces,
-            stop_flag=stop,
-            ready_flag=watching,
-        )
+        async def end() -> None:
+            metrics.leads.set(0)
+            orphans.end()
+            await loops.end()
+            await elector.release()
+            await queues.close()
+
+        log.info("watching %s", ", ".join(settings.namespaces) or "all namespaces")
+        electing = asyncio.create_task(elector.run(begin, end))
+        watch = asyncio.create_task(_watch(settings, loops, nodes, access, stop, watching))
+        told = asyncio.create_task(stop.wait())
+        await asyncio.wait({electing, watch, told}, return_when=asyncio.FIRST_COMPLETED)
+        electing.cancel()
+        (broken,) = await asyncio.gather(electing, return_exceptions=True)
+        stop.set()
+        await watch
+        if isinstance(broken, Exception):
+            raise broken
+
+
+async def _watch(
+    settings: Settings, loops: Loops, nodes: dict[str, NodeSeen], access: Access, stop: asyncio.Event,
+    watching: asyncio.Event,
+) -> None:  # fmt: skip
+    """Let kopf watch, whether we act or not: so that there is nothing to find out first when we do."""
+    registry = registry_for(loops, nodes, watch_nodes=settings.watch_nodes)
+    host: Any = socket.gethostname()
+
+    @kopf.on.login(registry=registry)
+    async def _(**_kwargs: Any) -> kopf.ConnectionInfo:
+        return await login(access)
+
+    await kopf.operator(
+        registry=registry,
+        settings=settings_for(namespaced=bool(settings.namespaces)),
+        standalone=True,
+        identity=host,  # else kopf asks for the name of the user, and in a container there is only a number
+        clusterwide=not settings.namespaces,
+        namespaces=settings.namespaces,
+        stop_flag=stop,
+        ready_flag=watching,
+    )

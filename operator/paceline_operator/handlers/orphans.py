@@ -20,9 +20,18 @@ class Orphans:
     def __init__(self, services: Services, namespaces: Sequence[str]) -> None:
         """Only in the namespaces that we look after; none means all."""
         self._services, self._namespaces = services, tuple(namespaces)
+        self._task: asyncio.Task[None] | None = None
 
-    async def run(self, watching: asyncio.Event) -> None:
-        """For ever."""
+    def begin(self, watching: asyncio.Event) -> None:
+        """Look from now on, once the watch has begun."""
+        self._task = asyncio.create_task(self._run(watching))
+
+    def end(self) -> None:
+        """Look no more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self, watching: asyncio.Event) -> None:
         await watching.wait()
         await asyncio.sleep(FIRST)
         while True:

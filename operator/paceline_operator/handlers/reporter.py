@@ -12,11 +12,12 @@ from paceline_operator.api.schema import JsonDict
 from paceline_operator.api.v1alpha1 import Leader, QueueStatus, Runner, RunnerGroup, RunnerGroupStatus, RunnerStatus
 from paceline_operator.domain.plan import Plan
 from paceline_operator.domain.reasons import Reason
-from paceline_operator.domain.report import Trouble, count, report_group, report_runner
+from paceline_operator.domain.report import Trouble, count, report_group
+from paceline_operator.domain.report_runner import report_other, report_runner
 from paceline_operator.domain.seen import GroupSeen
 from paceline_operator.handlers.act import Outcome
 from paceline_operator.handlers.services import Services
-from paceline_operator.handlers.tell import tell_outcome, tell_status
+from paceline_operator.handlers.tell import tell_outcome, tell_status, tell_taints
 from paceline_operator.ports.cluster import Manifest
 from paceline_operator.ports.errors import ConflictError
 from paceline_operator.ports.resources import RUNNER, RUNNER_GROUP
@@ -56,10 +57,13 @@ class Reporter:
         if status != group.status:
             written = await self._write(raw, status)
             await tell_status(self._services, raw, group.status, status)
-        for life in made.lives:
-            told = report_runner(life, seen)
-            if told is not None and life.runner.resource is not None:
-                written &= await self._write_runner(life.runner.resource, told)
+        lives = {life.runner.name: life for life in made.lives}
+        for runner in seen.runners:
+            life = lives.get(runner.name)
+            told = report_runner(life, seen) if life else report_other(runner, seen)
+            if told is not None and runner.resource is not None:
+                written &= await self._write_runner(runner.resource, told)
+                await tell_taints(self._services, runner.resource, told)
         return written
 
     async def refuse(self, raw: Manifest, error: ValidationError) -> None:

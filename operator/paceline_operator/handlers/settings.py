@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from paceline.errors import InvalidInputError
+from paceline_operator.adapters.access import SERVICE_ACCOUNT
 
 DEFAULT_INSTALL = "paceline"
 
@@ -19,6 +20,8 @@ class Settings:
     context: str | None = None
     host: str = "0.0.0.0"  # noqa: S104 -- probes come from outside the pod
     port: int = 8081
+    lease_namespace: str = "default"
+    """Where the Lease is by which several operators agree on who acts."""
     watch_nodes: bool = True
     """Whether it may read nodes: for that it needs rights in the whole cluster."""
 
@@ -26,3 +29,9 @@ class Settings:
         """Refuse what cannot be meant."""
         if not self.install or len(self.install) > 63:
             raise InvalidInputError(f'install "{self.install}" must have 1 to 63 characters')
+
+
+def own_namespace() -> str:
+    """The namespace of the pod that we are in; `default` if we are in none."""
+    file = SERVICE_ACCOUNT / "namespace"
+    return file.read_text().strip() if file.is_file() else "default"

@@ -1,13 +1,15 @@
 """Events: what happened to a group, for people. One for each decision, never one for each runner."""
 
-from paceline_operator.api.v1alpha1 import Condition, RunnerGroupStatus
+from typing import Literal
+
+from paceline_operator.api.v1alpha1 import Condition, Runner, RunnerGroupStatus, RunnerStatus
 from paceline_operator.domain.actions import CreatePod, DeleteRunner, Why
 from paceline_operator.domain.plan import Plan
 from paceline_operator.handlers.act import Outcome
 from paceline_operator.handlers.services import Services
 from paceline_operator.ports.cluster import Manifest
 
-WATCHED = ("QueueReachable", "Progressing", "LeaderElected", "Paused")
+WATCHED = ("QueueReachable", "Progressing", "LeaderElected", "Paused", "TaintsApplied")
 """Conditions whose changes are told; the others follow from these."""
 NAMED = 5
 
@@ -47,11 +49,27 @@ async def tell_status(services: Services, about: Manifest, old: RunnerGroupStatu
                 about, "Warning" if kind == "Warning" else "Normal", condition.reason, text, "Report"
             )
 
+    if new.leader and new.leader.runner and (not old.leader or old.leader.runner != new.leader.runner):
+        text = f"{new.leader.runner} leads, epoch {new.leader.epoch}"
+        await services.events.post(about, "Normal", "LeaderChanged", text, "Elect")
+
+
+async def tell_taints(services: Services, runner: Runner, now: RunnerStatus) -> None:
+    """About a Runner whose taints cannot be read, each time that they say something else."""
+    before = {each.type: each for each in runner.status.conditions}
+    for condition in now.conditions:
+        if condition.type == "TaintsApplied" and _changed(before.get(condition.type), condition):
+            kind: Literal["Normal", "Warning"] = "Warning" if condition.status == "False" else "Normal"
+            about = runner.model_dump(mode="json", by_alias=True, exclude_none=True)
+            text = condition.message or "the taints can be read"
+            await services.events.post(about, kind, condition.reason, text, "Report")
+
 
 def _changed(before: Condition | None, now: Condition) -> bool:
     if before is None:
         return now.status == "False" and now.type != "Paused"
-    return before.status != now.status or (now.status == "False" and before.reason != now.reason)
+    quotes = now.type == "TaintsApplied" and before.message != now.message
+    return before.status != now.status or (now.status == "False" and (before.reason != now.reason or quotes))
 
 
 def _names(names: list[str]) -> str:

@@ -29,8 +29,7 @@ def registry_for(loops: Loops, nodes: dict[str, NodeSeen], *, watch_nodes: bool)
     @kopf.on.event(GROUP, VERSION, RUNNERS.plural, registry=registry)
     async def runner_changed(meta: kopf.Meta, spec: kopf.Spec, **_: Any) -> None:
         """A Runner changed: its group has something to look at."""
-        name = meta.labels.get(LABEL_GROUP) or (spec.get("groupRef") or {}).get("name")
-        loops.wake((meta["namespace"], str(name)))
+        loops.wake((meta["namespace"], str((spec.get("groupRef") or {}).get("name"))))
 
     @kopf.on.event("v1", "pods", registry=registry)
     async def pod_changed(meta: kopf.Meta, **_: Any) -> None:

@@ -60,12 +60,12 @@ async def site(
     async with start_node() as node:
         node.add_image("shop", shop(tmp_path))
         made = Site(api, kubectl, control_plane / "kubeconfig", namespace, node, queue, migrated, tmp_path)
-        made.port = free_ports(1)[0]
+        made.port, made.second_port = free_ports(2)
         await made.secret()
         try:
             yield made
         finally:
-            ended(made.processes)
+            ended([*made.processes, *made.laptops])
 
 
 @pytest.fixture

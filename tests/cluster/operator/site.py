@@ -13,7 +13,11 @@ from pathlib import Path
 from cluster.local import where
 from cluster.place import Json
 from paceline import Queue
+from paceline.job import JobId
 from paceline.operating import Operating, RegistrationSeen
+from paceline.reading import Reader
+from paceline.seen import JobDetail
+from paceline.testing.scratch import free_ports
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import AnswerError, Api
 from paceline_dev.node.images import PATH, Image
@@ -50,14 +54,18 @@ class Site:
     scratch: Path
     processes: list[Forked] = field(default_factory=list)
     port: int = 0
+    second_port: int = 0
+    """For a second operator."""
+    laptops: list[Forked] = field(default_factory=list)
 
     # the operator
 
-    def start_operator(self, **env: str) -> Forked:
+    def start_operator(self, port: int = 0, **env: str) -> Forked:
         """Start one that looks after this namespace only."""
         words = [
             "operator", "--namespaces", self.namespace, "--install", self.namespace,
-            "--kubeconfig", str(self.kubeconfig), "--listen", f"127.0.0.1:{self.port}", "--log-format", "json",
+            "--lease-namespace", self.namespace,
+            "--kubeconfig", str(self.kubeconfig), "--listen", f"127.0.0.1:{port or self.port}", "--log-format", "json",
         ]  # fmt: skip
         path = self.scratch / f"operator-{len(self.processes)}.log"
         with path.open("wb") as log, Path(os.devnull).open() as nothing:
@@ -67,9 +75,27 @@ class Site:
         self.processes.append(process)
         return process
 
-    async def stop_operator(self, number: int = signal.SIGTERM) -> int:
-        """End the last one that was started."""
-        process = self.processes[-1]
+    def start_laptop(self, name: str = "laptop", group: str = "builds") -> Forked:
+        """Start a runner outside the cluster."""
+        env = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_")}
+        own = {"PACELINE_DATABASE_URL": self.url, "SCRATCH": str(self.scratch), "PACELINE_LOG_FORMAT": "json"}
+        words = [
+            "run", "--group", f"{self.namespace}/{group}", "--install", self.namespace, "--name", name,
+            "--app", "runner.apps.shop:jobs", "--listen", f"127.0.0.1:{free_ports(1)[0]}",
+        ]  # fmt: skip
+        path = self.scratch / f"{name}.log"
+        with path.open("ab") as log, Path(os.devnull).open() as nothing:
+            paths = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
+            process = Forked(
+                words, {**env, **own, "PYTHONPATH": paths}, stdin=nothing.fileno(), stdout=log.fileno(),
+                stderr=log.fileno(),
+            )  # fmt: skip
+        self.laptops.append(process)
+        return process
+
+    async def stop_operator(self, number: int = signal.SIGTERM, which: int = -1) -> int:
+        """End the last one that was started, or another."""
+        process = self.processes[which]
         process.send_signal(number)
         return await asyncio.to_thread(process.wait, 20)
 
@@ -77,11 +103,18 @@ class Site:
         """What operators have said."""
         return "".join(path.read_text() for path in sorted(self.scratch.glob("operator-*.log")))
 
-    async def get(self, path: str) -> tuple[int, str]:
+    def log_of(self, number: int) -> str:
+        """What the nth operator has said."""
+        return (self.scratch / f"operator-{number}.log").read_text()
+
+    async def get(self, path: str, port: int = 0) -> tuple[int, str]:
         """Ask the operator's own port."""
         import aiohttp
 
-        async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{self.port}{path}") as answer:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{port or self.port}{path}") as answer,
+        ):
             return answer.status, await answer.text()
 
     # objects
@@ -130,6 +163,10 @@ class Site:
         found: list[Json] = (await self.api.get(RUNNERS.format(self.namespace)))["items"]
         return found
 
+    async def runner(self, name: str) -> Json:
+        found: Json = await self.api.get(f"{RUNNERS.format(self.namespace)}/{name}")
+        return found
+
     async def pods(self) -> list[Json]:
         found: list[Json] = (await self.api.get(f"/api/v1/namespaces/{self.namespace}/pods"))["items"]
         return found
@@ -137,10 +174,10 @@ class Site:
     async def pod_names(self) -> set[str]:
         return {each["metadata"]["name"] for each in await self.pods()}
 
-    async def events(self) -> list[tuple[str, str]]:
-        """Reason and message of what was said about groups."""
+    async def events(self, kind: str = "RunnerGroup") -> list[tuple[str, str]]:
+        """Reason and message of what was said about groups, or Runners."""
         found = (await self.api.get(f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"))["items"]
-        return [(each["reason"], each.get("note", "")) for each in found if each["regarding"]["kind"] == "RunnerGroup"]
+        return [(each["reason"], each.get("note", "")) for each in found if each["regarding"]["kind"] == kind]
 
     # waiting
 
@@ -195,6 +232,11 @@ class Site:
         found: list[RegistrationSeen] = []
         for row in rows:
             found += await operating.look_at_group(row.id)
+        return found
+
+    async def job(self, number: JobId) -> JobDetail:
+        found = await Reader(self.queue.database).job_detail(number)
+        assert found is not None
         return found
 
     async def holding(self) -> dict[str, int]:

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from cluster.operator.site import Site
-from paceline.operating import Operating
+from paceline.operating import Office, Operating
 from paceline_operator.adapters.access import Kubeconfig
 from paceline_operator.adapters.cluster import KubernetesCluster
 from paceline_operator.adapters.events import Events
@@ -44,7 +44,7 @@ async def services(site: Site, asked: list[str], monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("paceline_operator.adapters.queues.LOOK_SECONDS", 3600.0)
     async with AsyncExitStack() as stack:
         cluster = await stack.enter_async_context(KubernetesCluster(Kubeconfig(str(site.kubeconfig))))
-        queues = Queues(cluster, site.namespace, lambda _: None)
+        queues = Queues(cluster, lambda: Office(site.namespace, "test"), lambda _: None)
         stack.push_async_callback(queues.close)
         yield Services(
             install=site.namespace, cluster=cluster, queues=queues, events=Events(cluster, "test"), metrics=Metrics()

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(120)
 
 
 def roles() -> list[dict[str, object]]:
-    return [each for each in yaml.safe_load_all(RBAC.read_text()) if each["kind"] == "ClusterRole"]
+    return [each for each in yaml.safe_load_all(RBAC.read_text()) if each["kind"] in ("ClusterRole", "Role")]
 
 
 async def _as_shipped(site: Site) -> str:
@@ -26,6 +26,7 @@ async def _as_shipped(site: Site) -> str:
     await asyncio.to_thread(site.kubectl.run, "apply", "-n", site.namespace, "-f", str(RBAC))
     who = f"{site.namespace}:paceline-operator"
     await site.run("create", "rolebinding", "op", "--clusterrole=paceline-operator", f"--serviceaccount={who}")
+    await site.run("create", "rolebinding", "lease", "--role=paceline-operator-lease", f"--serviceaccount={who}")
     await site.run("create", "clusterrolebinding", site.namespace, "--clusterrole=paceline-operator-nodes",
                    f"--serviceaccount={who}")  # fmt: skip
     return await _become(site)
@@ -102,7 +103,7 @@ async def test_an_operator_for_one_namespace_needs_no_right_in_the_cluster(
     made = [*yaml.safe_load_all(await site.run("kustomize", overlay(tmp_path, "namespaced", site.namespace)))]
     (deployment,) = [each for each in made if each["kind"] == "Deployment"]
     rights = [each for each in made if each["kind"] in ("ServiceAccount", "Role", "RoleBinding")]
-    assert len(rights) == 3
+    assert len(rights) == 5
     await asyncio.to_thread(site.kubectl.run, "apply", "-f", "-", stdin=yaml.safe_dump_all(rights))
     who = await _become(site)
     environment = deployment["spec"]["template"]["spec"]["containers"][0]["env"]

@@ -155,6 +155,7 @@ FULL_RUNNER: JsonDict = {
         "podName": "builds-7xk2p-1",
         "incarnation": 815,
         "revision": "builds-1",
+        "taints": "gpu=bad:NoClaim",
         "observedGeneration": 1,
         **_CONDITIONS,
     },

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from paceline_operator.domain.actions import CreatePod, CreateRunners
-from paceline_operator.domain.names import PAUSED
+from paceline_operator.domain.names import PAUSED, TAINTS
 from paceline_operator.domain.seen import NodeSeen
 from unit.operator.world import World
 
@@ -20,6 +20,8 @@ class Cluster(RuleBasedStateMachine):
         super().__init__()
         self.world = World(replicas=2, spec={"startupTimeoutSeconds": 600})
         self.most = 2
+        self.untainted = 0
+        """Runners that came back from a Drain taint: until one that is idle has gone there is one more."""
 
     def _pod(self, number: int) -> str | None:
         names = sorted(self.world.pods)
@@ -94,6 +96,25 @@ class Cluster(RuleBasedStateMachine):
     def pause(self, paused: bool) -> None:
         self.world.annotations = {PAUSED: "true"} if paused else {}
 
+    @rule(number=pick, taints=st.sampled_from(["", "gpu:NoClaim", "maint:Drain", "gpu=bad:NoClam"]))
+    def taint(self, number: int, taints: str) -> None:
+        if name := self._runner(number):
+            self.untainted += ":Drain" in self.world.said.get(name, "")
+            self.world.say(name, taints)
+
+    @rule(taints=st.sampled_from(["", "dev:NoClaim", "maint:Drain"]))
+    def taint_the_group(self, taints: str) -> None:
+        self.untainted += sum(not seen.external for seen in self.world.runners.values())
+        self.world.annotations = {TAINTS: taints}
+
+    @rule()
+    def connect_a_laptop(self) -> None:
+        self.world.connect("laptop")
+
+    @rule(hours=st.sampled_from([0.0, 25.0]))
+    def disconnect_it(self, hours: float) -> None:
+        self.world.disconnect("laptop", hours)
+
     @rule(seconds=st.sampled_from([1.0, 30.0, 700.0]))
     def later(self, seconds: float) -> None:
         self.world.later(seconds)
@@ -108,9 +129,11 @@ class Cluster(RuleBasedStateMachine):
 
     @invariant()
     def there_are_never_too_many(self) -> None:
-        staying = [name for name in self.world.runners
-                   if not any(row.retiring for row in self.world.rows.values() if row.runner == name)]  # fmt: skip
-        assert len(staying) <= self.most
+        rows = self.world.rows.values()
+        gone = {row.runner for row in rows if row.retiring or ":Drain" in row.taints}
+        drained = {name for name, taints in self.world.said.items() if ":Drain" in taints}
+        inside = {name for name, seen in self.world.runners.items() if not seen.external}
+        assert len(inside - gone - drained) <= self.most + self.untainted
 
     @invariant()
     def no_runner_has_two_pods_that_start(self) -> None:
@@ -122,13 +145,17 @@ class Cluster(RuleBasedStateMachine):
     @rule()
     def settle(self) -> None:
         self.world.annotations = {}
+        for name in self.world.runners:
+            self.world.say(name, "")
         made = self.world.settle()
         ready = [life for life in made.lives if life.serving is not None]
         assert len(ready) == self.world.replicas
-        assert len(self.world.runners) == self.world.replicas
+        inside = {name for name, seen in self.world.runners.items() if not seen.external}
+        assert len(inside) == self.world.replicas
         assert made.actions == ()
-        assert {pod.runner for pod in self.world.pods.values()} == set(self.world.runners)
+        assert {pod.runner for pod in self.world.pods.values()} == inside
         assert {row.runner for row in self.world.rows.values()} == set(self.world.runners)
+        self.untainted = 0
 
 
 @pytest.mark.timeout(120)

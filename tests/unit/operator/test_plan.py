@@ -13,6 +13,7 @@ from paceline_operator.domain.actions import (
     Drain,
     Fence,
     Forget,
+    Mirror,
     Protect,
     Relabel,
     Retire,
@@ -24,7 +25,7 @@ from paceline_operator.domain.failures import Failures, Memory
 from paceline_operator.domain.names import PAUSED
 from paceline_operator.domain.plan import Plan, plan
 from paceline_operator.domain.seen import GroupSeen, NodeSeen, PodSeen, Registration, RunnerSeen
-from unit.operator.world import START, group, pod, registered, runner
+from unit.operator.world import START, group, outside, pod, registered, runner
 
 ENDED = {"exit_code": 1, "phase": "Failed", "end_reason": "Error"}
 
@@ -193,7 +194,7 @@ def test_a_pod_of_nobody_goes_and_one_with_an_owner_is_left_to_kubernetes() -> N
 def test_rows_of_runners_that_are_no_more_are_forgotten_when_nobody_lives_in_them() -> None:
     rows = (Registration(runner="x"), Registration(runner="y", external=True), registered("z"))
     found = seen(0, (), (pod("z"),), rows)
-    assert decide(found).actions == (Forget(("x",)),)
+    assert decide(found).actions == (Forget(("x",)), Mirror(("y",)))
 
 
 def test_a_long_job_protects_its_pod_until_it_is_over() -> None:
@@ -223,7 +224,7 @@ def test_a_deleted_group_lets_all_go() -> None:
 
 
 def test_a_group_without_a_template_has_only_runners_outside() -> None:
-    found = seen(3, (runner("laptop", external=True),), template=None)
+    found = seen(3, (runner("laptop", external=True),), (), (outside("laptop"),), template=None)
     assert decide(replace(found, budget=0)).actions == ()
 
 

@@ -10,8 +10,9 @@ from paceline_operator.domain.failures import Memory
 from paceline_operator.domain.lives import lives_of
 from paceline_operator.domain.plan import plan
 from paceline_operator.domain.reasons import Reason
-from paceline_operator.domain.report import Trouble, report_group, report_runner
-from paceline_operator.domain.seen import GroupSeen, read_runner
+from paceline_operator.domain.report import Trouble, report_group
+from paceline_operator.domain.report_runner import report_runner
+from paceline_operator.domain.seen import GroupSeen, RunnerSeen, read_runner
 from unit.operator.world import START, group, pod, registered, runner
 
 
@@ -133,18 +134,22 @@ def resource(**status: object) -> Runner:
     return Runner.model_validate({"metadata": meta, "spec": {"groupRef": {"name": "builds"}}, "status": status})
 
 
+def ours(**status: object) -> RunnerSeen:
+    return replace(read_runner(resource(**status), "u-1"), owned=True)
+
+
 def told(found: GroupSeen) -> object:
     return report_runner(lives_of(found)[0], found)
 
 
 def test_a_runners_plain_life_is_one_write() -> None:
-    new = replace(seen(1, "a"), runners=(read_runner(resource()),))
+    new = replace(seen(1, "a"), runners=(ours(),))
     assert told(replace(new, registrations=())) is None
     status = report_runner(lives_of(new)[0], new)
     assert status is not None
     assert (status.pod_name, status.incarnation) == ("a-1", 1)
     assert [(each.type, each.status) for each in status.conditions] == [("Ready", "True"), ("Registered", "True")]
-    written = replace(new, runners=(read_runner(resource(**status.model_dump(by_alias=True))),))
+    written = replace(new, runners=(ours(**status.model_dump(by_alias=True)),))
     assert told(written) is None
     leaving = replace(written, registrations=(registered("a", retiring=True, state="draining"),))
     assert told(leaving) is None
@@ -152,7 +157,7 @@ def test_a_runners_plain_life_is_one_write() -> None:
 
 def test_a_runner_whose_pod_failed_is_not_ready() -> None:
     ready = {"type": "Ready", "status": "True", "reason": "Registered", "message": "", "lastTransitionTime": START}
-    before = read_runner(resource(podName="a-1", incarnation=1, conditions=[ready]))
+    before = ours(podName="a-1", incarnation=1, conditions=[ready])
     found = replace(
         seen(1, "a"), runners=(before,), pods=(pod("a", exit_code=137, end_reason="OOMKilled"),), registrations=()
     )

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from paceline_operator.api.meta import ObjectMeta
+from paceline_operator.api.meta import ObjectMeta, OwnerReference
 from paceline_operator.api.v1alpha1 import Runner, RunnerGroup, RunnerStatus
 from paceline_operator.domain.actions import (
     Action,
@@ -15,17 +15,20 @@ from paceline_operator.domain.actions import (
     Drain,
     Fence,
     Forget,
+    MarkLeader,
+    Mirror,
     Protect,
     Relabel,
     Retire,
     SetBudget,
+    SetTaints,
     Suspect,
     Why,
 )
 from paceline_operator.domain.failures import Memory
-from paceline_operator.domain.names import runner_name
+from paceline_operator.domain.names import TAINTS, runner_name
 from paceline_operator.domain.plan import Plan, plan
-from paceline_operator.domain.report import report_runner
+from paceline_operator.domain.report_runner import report_other, report_runner
 from paceline_operator.domain.seen import GroupSeen, NodeSeen, PodSeen, Registration, RunnerSeen, read_runner
 
 START = datetime(2026, 11, 17, 12, tzinfo=UTC)
@@ -67,6 +70,12 @@ def registered(name: str, boot: int = 1, /, **changes: object) -> Registration:
     return replace(row, **changes)  # type: ignore[arg-type]  # its fields
 
 
+def outside(name: str, /, **changes: object) -> Registration:
+    """A runner outside the cluster that may claim."""
+    row = Registration(runner=name, external=True, incarnation=1, state="active", leased=True)
+    return replace(row, **changes)  # type: ignore[arg-type]  # its fields
+
+
 @dataclass
 class World:
     """Carries out what a plan says, and lets things happen in between."""
@@ -85,6 +94,8 @@ class World:
     memory: Memory = field(default_factory=Memory)
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     named: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    said: dict[str, str] = field(default_factory=dict)
+    """Taints by annotation on Runners."""
     interrupted: list[str] = field(default_factory=list)
     """Runners that were taken away by us while they held a job."""
 
@@ -103,15 +114,18 @@ class World:
 
     def turn(self) -> Plan:
         """One pass of the operator: look, plan, act, report."""
+        if self.database:
+            self._taint_group()
         seen = self.look()
         made = plan(seen, self.memory)
         self.memory = made.memory
         for action in made.actions:
             self.do(action)
-        for life in made.lives:
-            status = report_runner(life, seen)
-            if status is not None and life.runner.name in self.runners:
-                self._write(life.runner.name, status)
+        lives = {life.runner.name: life for life in made.lives}
+        for each in seen.runners:
+            status = report_runner(lives[each.name], seen) if each.name in lives else report_other(each, seen)
+            if status is not None and each.name in self.runners:
+                self._write(each.name, status)
         return made
 
     def do(self, action: Action) -> None:
@@ -155,13 +169,47 @@ class World:
                 self.budget = least
             case Relabel(name):
                 self.pods[name] = replace(self.pods[name], astray=False)
+            case SetTaints(name, source, taints):
+                words = ",".join(f"{source} {each}" for each in taints)
+                self.rows.setdefault((name, None), Registration(runner=name))
+                for key, row in list(self.rows.items()):
+                    if row.runner == name:
+                        self.rows[key] = replace(row, declared=words)
+                self._taint_group()
+            case Mirror(names):
+                for name in names:
+                    self._write(name, RunnerStatus(), external=True)
+            case MarkLeader(name, _, on):
+                self.pods[name] = replace(self.pods[name], leads=on)
             case Suspect():
                 pass
 
-    def _write(self, name: str, status: RunnerStatus) -> None:
-        uid = self.runners[name].uid if name in self.runners else f"r-{next(self.numbers)}"
-        raw = {"metadata": ObjectMeta(name=name, uid=uid, generation=1), "spec": {"groupRef": {"name": "builds"}}}
-        self.runners[name] = read_runner(Runner.model_validate({**raw, "status": status}))
+    def _taint_group(self) -> None:
+        """What the database makes of all taints."""
+        for key, row in list(self.rows.items()):
+            own = [part.partition(" ")[2] for part in row.declared.split(",") if part]
+            shared = [] if row.external else [each for each in self.annotations.get(TAINTS, "").split(",") if each]
+            taints = ",".join(sorted({*own, *shared}))
+            drains = ":Drain" in taints and row.state == "active"
+            self.rows[key] = replace(row, taints=taints, state="draining" if drains else row.state)
+
+    def _write(self, name: str, status: RunnerStatus, *, external: bool | None = None) -> None:
+        old = self.runners.get(name)
+        uid = old.uid if old else f"r-{next(self.numbers)}"
+        outside = external if external is not None else bool(old and old.external)
+        owner = OwnerReference(api_version="paceline.dev/v1alpha1", kind="RunnerGroup", name="builds", uid="u-1")
+        annotations = {TAINTS: self.said[name]} if name in self.said else {}
+        meta = ObjectMeta(name=name, uid=uid, generation=1, owner_references=(owner,), annotations=annotations)
+        spec = {"groupRef": {"name": "builds"}, "external": outside}
+        self.runners[name] = read_runner(
+            Runner.model_validate({"metadata": meta, "spec": spec, "status": status}), "u-1"
+        )
+
+    def say(self, name: str, taints: str) -> None:
+        """A user annotates a Runner."""
+        resource = self.runners[name].resource
+        self.said[name] = taints
+        self._write(name, resource.status if resource else RunnerStatus())
 
     def _start(self, name: str, boot: int) -> None:
         assert f"{name}-{boot}" not in self.pods, f"pod {name}-{boot} is there already"
@@ -186,7 +234,10 @@ class World:
 
     def _end(self, key: tuple[str, str | None]) -> None:
         row = self.rows.pop(key)
-        self.rows.setdefault((row.runner, None), Registration(runner=row.runner, retiring=row.retiring))
+        self.rows.setdefault(
+            (row.runner, None),
+            replace(row, incarnation=None, state=None, leased=False, pod_uid=None, hostname="", held=0),
+        )
 
     # what happens by itself
 
@@ -194,15 +245,31 @@ class World:
         """A pod's runner registers."""
         seen = self.pods[name]
         if seen.live and self.database and (seen.runner, seen.uid) not in self.rows:
-            retiring = any(row.retiring for row in self.rows.values() if row.runner == seen.runner)
+            known = [row for row in self.rows.values() if row.runner == seen.runner]
+            retiring = any(row.retiring for row in known)
+            declared = known[0].declared if known else ""
             for key, row in list(self.rows.items()):  # the newest registration of a name wins
                 if row.runner == seen.runner and row.state == "active":
                     self._end(key)
             self.pods[name] = replace(seen, phase="Running", ready=True)
             self.rows[seen.runner, seen.uid] = Registration(
                 runner=seen.runner, incarnation=next(self.numbers), state="draining" if retiring else "active",
-                leased=True, pod_uid=seen.uid, hostname=name, retiring=retiring,
+                leased=True, pod_uid=seen.uid, hostname=name, retiring=retiring, declared=declared,
             )  # fmt: skip
+            self._taint_group()
+
+    def connect(self, name: str) -> None:
+        """A runner outside the cluster registers."""
+        if self.database and (name, "outside") not in self.rows:
+            self.rows.pop((name, None), None)
+            self.rows[name, "outside"] = outside(name, incarnation=next(self.numbers))
+
+    def disconnect(self, name: str, hours: float) -> None:
+        """It has gone, and was last heard of so long ago."""
+        if (name, "outside") in self.rows:
+            self._end((name, "outside"))
+        if (name, None) in self.rows:
+            self.rows[name, None] = replace(self.rows[name, None], seen_seconds=hours * 3600)
 
     def claim(self, name: str) -> None:
         """A runner takes a job, if it may."""

@@ -95,6 +95,10 @@ BEGIN
               (SELECT g.name FROM paceline.runner_group g WHERE g.id = v_runner.grp)
             USING ERRCODE = 'PL006', HINT = 'choose another name (--name, PACELINE_NODE_ID)';
     END IF;
+    IF v_runner.external <> p_external THEN
+        RAISE EXCEPTION 'a Runner called "%" lives % the cluster', p_name, CASE WHEN v_runner.external THEN 'outside' ELSE 'in' END
+            USING ERRCODE = 'PL006', HINT = 'choose another name (--name, PACELINE_NODE_ID)';
+    END IF;
     UPDATE paceline.runner r SET seen_at = clock_timestamp() WHERE r.id = v_runner.id;
     -- the newest registration wins: a live predecessor is fenced, a draining one finishes
     SELECT array_agg(x.id) INTO v_old FROM (
@@ -236,6 +240,7 @@ BEGIN
     ON CONFLICT (runner, source, key, effect) DO UPDATE SET value = excluded.value;
     PERFORM paceline.apply_taints(v_ids);
     PERFORM paceline.elect(v_group);
+    PERFORM paceline.wake(ARRAY(SELECT g.pool FROM paceline.runner_group g WHERE g.id = v_group));   -- who may claim more now
 END $$;
 
 CREATE FUNCTION paceline.taint_group(p_group integer, p_source text, p_keys text[], p_values text[], p_effects text[])
@@ -253,4 +258,5 @@ BEGIN
     ON CONFLICT (grp, source, key, effect) DO UPDATE SET value = excluded.value;
     PERFORM paceline.apply_taints(v_ids);
     PERFORM paceline.elect(p_group);
+    PERFORM paceline.wake(ARRAY(SELECT g.pool FROM paceline.runner_group g WHERE g.id = p_group));
 END $$;

@@ -15,12 +15,14 @@ END $$;
 
 -- A group as its plan needs it: a row for each registration that lives, and one for a Runner that has none. Ages are
 -- seconds. `seen_seconds`: since its last heartbeat or registration. `held`: jobs; a Runner without a registration holds
--- none. Taints are the effective ones, put together for all at once: that is quicker than one by one.
+-- none. Taints are the effective ones, put together for all at once: that is quicker than one by one. `declared` are those
+-- that came from the Runner object, each with its source.
 CREATE FUNCTION paceline.look_at_group(p_group integer)
 RETURNS TABLE (
     runner text, external boolean, retiring boolean, created_seconds float8, seen_seconds float8, incarnation bigint,
     state text, leased boolean, pod_uid text, hostname text, revision text, slots integer, registered_seconds float8,
-    idle_seconds float8, held integer, oldest_job_seconds float8, taints text)
+    idle_seconds float8, held integer, oldest_job_seconds float8, taints text,
+    declared text, leads boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_memoize = off AS $$
 #variable_conflict use_column
@@ -38,13 +40,18 @@ BEGIN
                 SELECT r.id, o.key, o.value, o.effect FROM crew r JOIN paceline.group_taint o ON o.grp = p_group
                  WHERE NOT r.external) t
          GROUP BY t.runner
+    ), declared AS MATERIALIZED (
+        SELECT o.runner, string_agg(o.source || ' ' || o.key || coalesce('=' || nullif(o.value, ''), '') || ':' || o.effect, ','
+                                    ORDER BY o.source, o.key, o.value, o.effect) AS taints
+          FROM crew r JOIN paceline.runner_taint o ON o.runner = r.id AND o.source IN ('annotation', 'spec')
+         GROUP BY o.runner
     )
     SELECT r.name, r.external, r.retiring, date_part('epoch', v_now - r.created_at),
            date_part('epoch', v_now - greatest(r.seen_at, i.lease_until - i.lease, gone.heard_at)), i.id,
            CASE i.state WHEN 'a' THEN 'active' WHEN 'd' THEN 'draining' END, coalesce(i.lease_until > v_now, false),
            i.pod_uid, i.hostname, i.revision, i.slots, date_part('epoch', v_now - i.registered_at),
            CASE WHEN h.jobs = 0 THEN date_part('epoch', v_now - i.idle_since) END,
-           h.jobs, date_part('epoch', v_now - h.since), coalesce(t.taints, '')
+           h.jobs, date_part('epoch', v_now - h.since), coalesce(t.taints, ''), coalesce(d.taints, ''), l.grp IS NOT NULL
       FROM crew r
       LEFT JOIN LATERAL (   -- OFFSET 0: by the index for each; a join in one go could read those of all groups
         SELECT o.* FROM paceline.incarnation o WHERE o.runner = r.id AND o.state <> 'z' OFFSET 0) i ON true
@@ -55,5 +62,7 @@ BEGIN
         SELECT o.lease_until - o.lease AS heard_at FROM paceline.incarnation o
          WHERE o.runner = r.id AND i.id IS NULL ORDER BY o.id DESC LIMIT 1) gone ON true
       LEFT JOIN tainted t ON t.runner = r.id
+      LEFT JOIN declared d ON d.runner = r.id
+      LEFT JOIN paceline.leader l ON l.grp = p_group AND l.incarnation = i.id
      ORDER BY r.name, i.id;
 END $$;

@@ -1,0 +1,81 @@
+"""Two operators that never both act."""
+
+import asyncio
+import os
+import signal
+import time
+
+import pytest
+
+from cluster.operator.site import Site
+
+pytestmark = pytest.mark.timeout(150)
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/{0}/leases/{0}-operator"
+
+
+async def holder(site: Site) -> str:
+    found = await site.api.get(LEASE.format(site.namespace))
+    return str(found["spec"].get("holderIdentity") or "")
+
+
+async def both(site: Site) -> None:
+    """The first leads, the second stands by."""
+    site.start_operator()
+    await site.apply(site.group(1))
+    await site.settled(1)
+    site.start_operator(port=site.second_port)
+
+    async def ready() -> bool:
+        return "watching" in site.log_of(1) and (await site.get("/readyz", site.second_port))[0] == 200
+
+    await site.until(ready, "the second one stands by")
+    assert "paceline_operator_leads 0.0" in (await site.get("/metrics", site.second_port))[1]
+
+
+async def acts(site: Site, before: str, replicas: int) -> float:
+    """How long until the other one acts; what it does is wanted from now on."""
+    began = time.monotonic()
+    await site.run("scale", "rgrp", "builds", f"--replicas={replicas}")
+
+    async def done() -> bool:
+        return len(await site.runners()) == replicas
+
+    await site.until(done, "somebody acts")
+    assert await holder(site) != before
+    return time.monotonic() - began
+
+
+async def test_when_the_one_is_killed_the_other_acts(site: Site) -> None:
+    await both(site)
+    first = await holder(site)
+    await site.stop_operator(signal.SIGKILL, 0)
+    assert await acts(site, first, 2) < 15, "eleven seconds, and what this machine needs"
+    await site.settled(2)
+
+
+async def test_when_the_one_is_told_to_end_the_other_acts_at_once(site: Site) -> None:
+    await both(site)
+    first = await holder(site)
+    await site.stop_operator(signal.SIGTERM, 0)
+    assert await acts(site, first, 2) < 5, "two seconds, and what this machine needs"
+
+
+async def test_one_that_was_stopped_wakes_up_and_does_nothing(site: Site) -> None:
+    await both(site)
+    first, process = await holder(site), site.processes[0]
+    os.kill(process.pid, signal.SIGSTOP)
+    await acts(site, first, 2)
+    await site.settled(2)
+    second = await holder(site)
+    os.kill(process.pid, signal.SIGCONT)
+
+    async def knows() -> bool:
+        return "leads no more" in site.log_of(0)
+
+    await site.until(knows, "it knows that it leads no more")
+    await site.run("scale", "rgrp", "builds", "--replicas=3")
+    await site.settled(3)
+    await asyncio.sleep(1)
+    assert await holder(site) == second
+    assert process.poll() is None, "it stands by again"
+    assert await site.queue.database.value("SELECT epoch FROM paceline.office") == 2
