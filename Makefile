@@ -14,7 +14,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test check cluster cluster-delete fix crds mutate images bench-runner bench-operator lock clean
+.PHONY: help demo test check cluster cluster-delete e2e fix crds mutate images bench-runner bench-operator lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -42,6 +42,9 @@ cluster: .venv/ready ## Make a kind cluster, also without Docker (NODES=3, CLUST
 
 cluster-delete: .venv/ready ## Remove it, and the engine that was started for it (CLUSTER=name)
 	@$(BIN)/python -m paceline_dev cluster-delete --name $(CLUSTER)
+
+e2e: .venv/ready ## Tell the stories on a kind cluster (SMOKE=1 the first ones, KEEP=1 keeps the cluster, ARGS for pytest)
+	@$(BIN)/python -m paceline_dev e2e --name $(CLUSTER) $(if $(SMOKE),--smoke) $(if $(KEEP),--keep-cluster) $(ARGS)
 
 fix: .venv/ready ## Repair what ruff can repair
 	$(BIN)/ruff check --fix .

@@ -107,6 +107,19 @@ def images(
         print(f"{image.reference} {image.size / 10**6:.0f} MB")
 
 
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def e2e(
+    context: typer.Context,
+    name: Annotated[str, typer.Option(help="The name of the cluster.")] = "paceline",
+    smoke: Annotated[bool, typer.Option("--smoke", help="One node and the first stories only.")] = False,
+    keep: Annotated[bool, typer.Option("--keep-cluster", help="Keep a cluster that was made for this.")] = False,
+) -> None:
+    """Run the end-to-end stories on a kind cluster; what else is given goes to pytest."""
+    from paceline_dev.e2e import play
+
+    play(name, smoke=smoke, keep=keep, arguments=context.args)
+
+
 @app.command()
 def demo() -> None:
     """Play the demo and leave nothing behind."""

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -42,14 +42,16 @@ class Image:
     """Bytes, with its base."""
 
 
-def build_images(engine: Engine, report: Reporter, tag: str = "", *, again: bool = False) -> list[Image]:
+def build_images(
+    engine: Engine, report: Reporter, tag: str = "", *, again: bool = False, recipes: Sequence[Recipe] = RECIPES
+) -> list[Image]:
     """All of them under one tag; `again` builds also what has not changed, from its first line."""
     tag = tag or default_tag()
     with locked(cache_root() / "images" / "build.lock", report.line):
         base = find_base(engine, report)
-        for recipe in RECIPES:
+        for recipe in recipes:
             _build_one(engine, recipe, base, tag, report, again=again)
-    return [_look(engine, f"{recipe.name}:{tag}") for recipe in RECIPES]
+    return [_look(engine, f"{recipe.name}:{tag}") for recipe in recipes]
 
 
 def _look(engine: Engine, reference: str) -> Image:
@@ -63,10 +65,10 @@ def _build_one(engine: Engine, recipe: Recipe, base: str, tag: str, report: Repo
     if recipe.lock:
         arch = engine.docker("version", "--format", "{{.Server.Arch}}").stdout.strip()
         wheels = find_wheels(recipe.lock, arch, report)
-    if recipe is EXAMPLES:
+    if not recipe.lock:
         parent = f"{RUNNER.name}:{tag}"
         # The old builder makes also the stage that is not asked for: any image does, Node's need not be here.
-        arguments = {"RUNNER": parent, "NODE": base}
+        arguments = {"RUNNER": parent} | ({"NODE": base} if recipe is EXAMPLES else {})
     content = members(REPOSITORY / recipe.folder, recipe.containerfile, wheels)
     key = build_key(recipe, content, arguments, image_id(engine, parent))
     if again or label_of(engine, reference) != key:

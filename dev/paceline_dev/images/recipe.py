@@ -27,12 +27,14 @@ class Recipe:
     containerfile: str
     """In that folder."""
     lock: str = ""
-    """The lock of its dependencies in requirements/, if it has any of its own."""
+    """The lock of its dependencies in requirements/; an image without one is made from the runner's."""
 
 
 OPERATOR = Recipe("paceline-operator", ".", "operator/Containerfile", "operator")
 RUNNER = Recipe("paceline-runner", ".", "runner-image/Containerfile", "runner")
 EXAMPLES = Recipe("paceline-examples", "runner-image/examples", "Containerfile")
+STORIES = Recipe("paceline-e2e", "e2e/image", "Containerfile")
+"""The handlers of the end-to-end stories; built only for them."""
 RECIPES = (OPERATOR, RUNNER, EXAMPLES)
 """The runner before the examples, which are made from it."""
 

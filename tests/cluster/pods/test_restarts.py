@@ -37,7 +37,8 @@ async def test_never_means_never(place: Place) -> None:
 
 
 async def test_a_container_that_takes_too_much_memory_is_told_so(place: Place) -> None:
-    await place.create(place.pod(place.shell("sleep 60")))
+    glutton = "import os, time\nwhile not os.path.exists('/tmp/eat'): time.sleep(0.05)\nheld = b'x' * 2**30"
+    await place.create(place.pod(place.python(glutton, resources={"limits": {"memory": "64Mi"}})))
     await place.until(ready, "it is ready")
     await place.run_out_of_memory("story")
     status = await place.until(over, "it is over")

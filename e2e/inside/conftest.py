@@ -1,0 +1,115 @@
+"""Stories inside the cluster's network: pytest-kind's cluster with our programs, Paceline installed, and a database."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from pytest_kind.cluster import KindCluster
+
+from cluster.place import Place
+from e2e.inside.collect import collect
+from e2e.inside.places import KindPlace, KindSite
+from paceline.database import Database
+from paceline.migrate import migrate
+from paceline.queue import Queue
+from paceline.testing import PostgresServer
+from paceline_dev.cache import cache_root
+from paceline_dev.kubectl import Kubectl
+from paceline_dev.node.api import AnswerError, Api
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+REACHABLE = "host all all 0.0.0.0/0 scram-sha-256\n"
+
+
+@pytest.fixture(scope="session")
+def kind_cluster(request: pytest.FixtureRequest, monkeypatch_session: pytest.MonkeyPatch) -> KindCluster:
+    """The cluster that runs, by pytest-kind, with our kind and kubectl: nothing is downloaded, nothing deleted."""
+    option = request.config.getoption
+    monkeypatch_session.chdir(cache_root() / "kind")  # it makes a folder where it is
+    cluster = KindCluster(
+        option("cluster_name"), Path(option("kubeconfig")), kind_path=Path(option("kind_bin")),
+        kubectl_path=Path(option("kind_kubectl_bin")),
+    )  # fmt: skip
+    cluster.create()
+    monkeypatch_session.chdir(REPOSITORY)
+    return cluster
+
+
+@pytest.fixture(scope="session")
+def monkeypatch_session() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="session")
+def kubectl(kind_cluster: KindCluster) -> Kubectl:
+    return Kubectl(kind_cluster.kubectl_path, kind_cluster.kubeconfig_path)
+
+
+@pytest.fixture
+async def api(kind_cluster: KindCluster) -> AsyncIterator[Api]:
+    async with await Api.connect(kind_cluster.kubeconfig_path) as found:
+        yield found
+
+
+@pytest.fixture
+async def namespace(api: Api, kubectl: Kubectl, request: pytest.FixtureRequest) -> AsyncIterator[str]:
+    name = f"e2e-{secrets.token_hex(4)}"
+    await api.post("/api/v1/namespaces", {"metadata": {"name": name}})
+    yield name
+    if request.node.stash.get(FAILED, False):
+        collect(kubectl, name, REPOSITORY / "build" / "e2e" / request.node.name)
+    with contextlib.suppress(AnswerError):
+        await api.delete(f"/api/v1/namespaces/{name}")
+
+
+FAILED: pytest.StashKey[bool] = pytest.StashKey()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Remember a failure, so that what there is to see is kept before it goes."""
+    report = yield
+    if report.failed:  # type: ignore[attr-defined]  # a TestReport
+        item.stash[FAILED] = True
+    return report
+
+
+@pytest.fixture
+def place(api: Api, kubectl: Kubectl, namespace: str) -> Place:
+    """Where the pod stories take place: on a kubelet."""
+    return KindPlace(api, kubectl, namespace)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """On the machine that the nodes run on, where pods reach it."""
+    rules = Path("/tmp") / f"paceline-e2e-{os.getpid()}.hba"  # noqa: S108 -- the server's user must read it
+    rules.write_text(REACHABLE)
+    with PostgresServer.start(settings={"listen_addresses": "*", "hba_file": str(rules)}) as server:
+        yield server
+    rules.unlink()
+
+
+@pytest.fixture(scope="session")
+def installed(kubectl: Kubectl) -> None:
+    """Paceline, as its install page says."""
+    kubectl.run("apply", "-k", str(REPOSITORY / "manifests" / "cluster-wide"))
+    kubectl.run("-n", "paceline-system", "rollout", "status", "deployment/paceline-operator", "--timeout=180s")
+
+
+@pytest.fixture
+async def site(
+    api: Api, kubectl: Kubectl, namespace: str, postgres: PostgresServer, installed: None, tmp_path: Path
+) -> AsyncIterator[KindSite]:
+    """A namespace with a database, in a cluster that has Paceline."""
+    async with postgres.database() as url:
+        await migrate(url)
+        async with await Database.open(url) as database:
+            made = KindSite(api, kubectl, namespace, Queue(database, "builds"), url, tmp_path)
+            await made.secret(url=url.replace("127.0.0.1", os.environ["PACELINE_E2E_HOST"]))
+            yield made
+            await made.run("delete", "rgrp", "--all", "--timeout=60s")
