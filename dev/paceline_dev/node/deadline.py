@@ -1,4 +1,4 @@
-"""The end of a grace period, which a second delete may bring nearer."""
+"""The end of a grace period, which a node that leaves may bring nearer."""
 
 import asyncio
 import time

@@ -155,13 +155,13 @@ class PodLife:
             self._node.say(str(self.spec), "was changed in place, which this node does not do: delete it instead")
         else:
             self.spec = replace(self.spec, generation=found["metadata"].get("generation", 0))
-        if found["metadata"].get("deletionTimestamp"):
-            if not self._ordered.is_set():
-                self._node.say(str(self.spec), "is being deleted")
+        # the first order counts: a kubelet that has begun to stop a container does not hurry for a second delete
+        if found["metadata"].get("deletionTimestamp") and not self._ordered.is_set():
+            self._node.say(str(self.spec), "is being deleted")
             self.end(found["metadata"].get("deletionGracePeriodSeconds", self.spec.grace))
 
     def end(self, grace: float, verdict: Verdict | None = None) -> None:
-        """End it within that time; a second order can only shorten it."""
+        """End it within that time; the node's own second order can only shorten it."""
         self._verdict = self._verdict or verdict
         if self._deadline:
             self._deadline.shorten(grace)
