@@ -32,6 +32,7 @@ check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy tests
+	$(BIN)/mypy e2e
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m paceline_dev crds --check
 	$(BIN)/python -m paceline_dev cli-docs --check

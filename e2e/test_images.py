@@ -146,9 +146,7 @@ def test_the_operator_ends_when_it_is_told_as_process_one(stopped: Stopped, tmp_
     (tmp_path / "config").write_text(json.dumps(KUBECONFIG))
     tmp_path.chmod(0o755)
     mount = f"--volume={tmp_path}:/etc/kube:ro"
-    code, took, log = stopped(
-        OPERATOR.name, mount, "--env=KUBECONFIG=/etc/kube/config", says="watching all namespaces"
-    )
+    code, took, log = stopped(OPERATOR.name, mount, "--env=KUBECONFIG=/etc/kube/config", says="watching all namespaces")
     assert code == 0, log
     assert took < STOP_SECONDS
 
