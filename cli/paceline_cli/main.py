@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from paceline_cli import cron, dead, dev, enqueue, grant, jobs, migrate, operator, pool, runner
+from paceline_cli import cron, dead, dev, enqueue, grant, jobs, migrate, operator, pool, promote, runner
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,6 +43,7 @@ app.add_typer(pool.app, name="pool")
 migrate.add_to(app)
 runner.add_to(app)
 operator.add_to(app)
+promote.add_to(app)
 dev.add_to(app)
 
 

@@ -37,6 +37,10 @@ class NotInOfficeError(PacelineError):
     """Another operator of the installation acts now: nothing was changed."""
 
 
+class NotEligibleError(PacelineError):
+    """It cannot lead: its group has no leader, it is not registered, or a taint forbids it."""
+
+
 class SchemaError(PacelineError):
     """The database has no Paceline schema, an older one, or one that this version does not know."""
 

@@ -85,6 +85,26 @@ CALLS: Mapping[str, Call] = {
     "untaint": Call(
         "SELECT paceline.taint_named($1, $2, $3, $4, $5, $6, $7)", (GROUP, "two", False, "annotation", [], [], [])
     ),
+    "list_candidates": Call(
+        "SELECT * FROM paceline.list_candidates($1, $2, $3)",
+        ("main", "ci/builds", "two"),
+        (
+            {
+                "grp": GROUP,
+                "install": "main",
+                "namespace": "ci",
+                "group": "builds",
+                "dispatch": "Shared",
+                "name": "two",
+                "state": "active",
+                "taints": [],
+                "leads": False,
+                "promoted": False,
+                "leader": None,
+                "epoch": None,
+            },
+        ),
+    ),
     "suspect_pods": Call("SELECT paceline.suspect_pods($1, $2, $3)", (GROUP, ["uid-one"], "NodeLost")),
     "number_runners": Call("SELECT paceline.number_runners($1, $2) AS first", (GROUP, 3), ({"first": 1},)),
     "retire": Call(
