@@ -99,16 +99,11 @@ def _settings(
 
 def _operate(settings: "Settings") -> None:
     import asyncio
-    import signal
 
     from paceline_operator.handlers.operator import operate
 
     async def live() -> None:
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop.set)
-        await operate(settings, stop)
+        await operate(settings, asyncio.Event())
 
     asyncio.run(live())
 

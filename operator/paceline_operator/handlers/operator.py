@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import signal
 import socket
 from typing import Any
 
@@ -29,8 +30,16 @@ from paceline_operator.ports.resources import ResourceKind
 log = logging.getLogger("paceline.operator")
 
 
+def obey(stop: asyncio.Event) -> None:
+    """SIGTERM and SIGINT are orders to stop."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+
+
 async def operate(settings: Settings, stop: asyncio.Event) -> None:
     """Until told to stop: watch all the time, and act while we are the one who does."""
+    obey(stop)
     metrics, loops, nodes = Metrics(), Loops(), dict[str, NodeSeen]()
     watching = asyncio.Event()
     host = socket.gethostname()
@@ -100,7 +109,8 @@ async def _watch(
     async def _(**_kwargs: Any) -> kopf.ConnectionInfo:
         return await login(access)
 
-    await kopf.operator(
+    before = asyncio.all_tasks()
+    tasks = await kopf.spawn_tasks(
         registry=registry,
         settings=settings_for(namespaced=bool(settings.namespaces)),
         standalone=True,
@@ -110,3 +120,5 @@ async def _watch(
         stop_flag=stop,
         ready_flag=watching,
     )
+    obey(stop)  # kopf has taken the signals for itself, and waits 5 s for our loops before it ends and we hear of it
+    await kopf.run_tasks(tasks, ignored=before)
