@@ -14,10 +14,10 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test check cluster cluster-delete e2e fix crds mutate images bench-runner bench-operator lock clean
+.PHONY: help demo test check cluster cluster-delete e2e fix crds mutate images bench-runner bench-operator bench-failover lock clean
 
 help: ## Show this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 demo: .venv/ready ## See Paceline on a real database and a real Kubernetes API
 	@$(BIN)/python -m paceline_dev demo
@@ -64,6 +64,9 @@ bench-runner: .venv-bench/ready ## Measure the runner beside raw SQL and its pee
 
 bench-operator: .venv-bench/ready ## Measure the operator at 400 and 1,000 runners (QUICK=1 takes three minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench operator
+
+bench-failover: .venv-bench/ready ## Measure how soon the second operator acts (QUICK=1 takes one minute)
+	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench failover
 
 images: .venv/ready ## Build the images of operator, runner and examples (TAG=…), with or without a registry
 	@$(BIN)/python -m paceline_dev images $(if $(TAG),--tag "$(TAG)")

@@ -55,6 +55,17 @@ def operator(
     raise typer.Exit(play(BENCH, run, output))
 
 
+@app.command()
+def failover(
+    quick: QuickOption = False, rounds: RoundsOption = None, only: OnlyOption = None, output: OutputOption = RESULTS
+) -> None:
+    """Two operators: how soon the other one acts when the active one is killed, or told to end."""
+    from paceline_bench.failover import BENCH
+
+    run = Run(report=stderr_reporter(), quick=quick, rounds=rounds, only=frozenset(only or ()))
+    raise typer.Exit(play(BENCH, run, output))
+
+
 def play(bench: Bench, run: Run, output: Path, limits: Sequence[Budget] | None = None) -> int:
     """Run a bench; the exit code says whether every budget was kept."""
     if unknown := run.only - set(bench.labels):

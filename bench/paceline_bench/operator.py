@@ -1,29 +1,24 @@
 """The bench of the operator: how quick it makes runners, what a life costs, what it weighs when nothing happens."""
 
 import functools
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
-from paceline.testing import PostgresServer
 from paceline_bench import creating, death, paceline_command, thousand, writes
 from paceline_bench.bench import Bench, Plot, Run
-from paceline_bench.errors import NotMeasuredError
 from paceline_bench.measure import Measurement, Missing, Percentile, Ratio
+from paceline_bench.on_site import On, on_site
 from paceline_bench.parts import take
 from paceline_bench.server import bench_server, server_facts
-from paceline_bench.site import Site, site
 from paceline_bench.templates import Templates
-from paceline_dev.binaries import Binaries, find_binaries
-from paceline_dev.errors import DevError
+from paceline_dev.binaries import find_binaries
 from paceline_dev.gobuild import KUBERNETES_VERSION
 
 CREATING: Final = ("pods_0_to_400", "pods_bare_400", "reconcile_p50_400", "reconcile_p99_400")
 WRITES: Final = ("writes_per_life", "event_writes_per_life", "group_writes_per_life", "dry_runs_per_group")
 THOUSAND: Final = (*thousand.IDLE, *thousand.TURNS, thousand.RESTART)
 DEATHS: Final = ("death_to_claimable", "kill_to_claimable")
-On = Callable[[Site], Awaitable[list[Measurement]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +53,7 @@ async def measure(run: Run) -> AsyncIterator[Measurement | Missing]:
         run.settings.update(settings)
         async with Templates(server) as templates:
             for names, on in _parts(run, size, rounds if any(map(run.wants, CREATING)) else 1):
-                part = functools.partial(_on_site, binaries, server, templates, on)
+                part = functools.partial(on_site, binaries, server, templates, on)
                 for found in await take(run, names, part):
                     yield found
 
@@ -70,16 +65,6 @@ def _parts(run: Run, size: Size, rounds: int) -> list[tuple[tuple[str, ...], On]
         (DEATHS, lambda place: death.deaths(place, size.deaths)),
         (THOUSAND, lambda place: thousand.thousand(place, size.thousand, run.wants)),
     ]
-
-
-async def _on_site(binaries: Binaries, server: PostgresServer, templates: Templates, on: On) -> list[Measurement]:
-    """What goes wrong with one cluster costs its own figures only; its words may hold a path, so they go to stderr."""
-    try:
-        async with site(binaries, server, templates) as place:
-            return await on(place)
-    except DevError as error:
-        sys.stderr.write(f"{error}\n")
-        raise NotMeasuredError("its cluster did not work (what it said is on stderr)") from None
 
 
 BENCH: Final = Bench(

@@ -17,6 +17,7 @@ from paceline_bench.site import NAMESPACE, Site, until
 
 INSTALL: Final = "bench"
 TURNS: Final = "paceline_reconcile_seconds"
+LEADS: Final = "paceline_operator_leads 1.0"
 STOP_SECONDS: Final = 20.0
 
 
@@ -35,6 +36,10 @@ class Operator:
             return await self._get("/readyz") is not None
 
         await until(is_so, "the operator is ready")
+
+    async def leads(self) -> bool:
+        """Whether it is the one that acts."""
+        return LEADS in (await self._get("/metrics") or "")
 
     async def turns(self) -> dict[float, float]:
         """Its histogram of turns."""
@@ -57,7 +62,7 @@ def command(kubeconfig: Path, port: int) -> Command:
     """An operator that looks after the bench's namespace."""
     arguments = (
         *PROGRAM, "operator", "--namespaces", NAMESPACE, "--install", INSTALL, "--kubeconfig", str(kubeconfig),
-        "--listen", f"127.0.0.1:{port}", "--log-format", "json",
+        "--lease-namespace", NAMESPACE, "--listen", f"127.0.0.1:{port}", "--log-format", "json",
     )  # fmt: skip
     return Command(arguments)
 

@@ -29,6 +29,7 @@ ACCOUNT: Final = "paceline-operator"
 USER: Final = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
 PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 GROUPS: Final = f"/apis/paceline.dev/v1alpha1/namespaces/{NAMESPACE}/runnergroups"
+RUNNERS: Final = f"/apis/paceline.dev/v1alpha1/namespaces/{NAMESPACE}/runners"
 RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
 TOKEN_SECONDS: Final = 7200
 PATIENCE: Final = 90.0
@@ -66,8 +67,16 @@ class Site:
         return found
 
     async def count_pods(self) -> int:
-        """How many there are: one is sent, the others are only counted."""
-        found = await self.api.get(PODS, limit="1")
+        """How many there are."""
+        return await self._count(PODS)
+
+    async def count_runners(self) -> int:
+        """How many Runner objects there are."""
+        return await self._count(RUNNERS)
+
+    async def _count(self, path: str) -> int:
+        """One is sent, the others are only counted."""
+        found = await self.api.get(path, limit="1")
         return len(found["items"]) + int(found["metadata"].get("remainingItemCount") or 0)
 
     async def settled(self, groups: int, ready: int, seconds: float = PATIENCE) -> None:
@@ -151,6 +160,7 @@ async def _furnish(plane: ControlPlane, api: Api) -> None:
         await api.post(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {"metadata": {"name": "default"}})
     plane.kubectl.run("apply", "-n", NAMESPACE, "-f", str(REPOSITORY / "manifests" / "base" / "rbac.yaml"))
     await api.post(f"{RBAC}/namespaces/{NAMESPACE}/rolebindings", _binding(ACCOUNT))
+    await api.post(f"{RBAC}/namespaces/{NAMESPACE}/rolebindings", _binding(f"{ACCOUNT}-lease", kind="Role"))
     await api.post(f"{RBAC}/clusterrolebindings", _binding(f"{ACCOUNT}-nodes"))
 
 
@@ -163,10 +173,10 @@ async def _served(api: Api, kind: str) -> bool:
     return True
 
 
-def _binding(role: str) -> Json:
+def _binding(role: str, kind: str = "ClusterRole") -> Json:
     return {
         "metadata": {"name": role},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
         "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE}],
     }
 

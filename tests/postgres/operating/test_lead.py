@@ -102,8 +102,11 @@ async def test_what_is_not_there_or_there_twice_is_told_with_what_is(
 async def test_only_operators_and_gateways_of_the_pool_choose_a_leader(leaders: int, join: Join, login: Login) -> None:
     await join("r1", group="leaders")
     assert leaders
+    others = Leading(await login(runner="leaders", producer="leaders", reader="leaders"))
     with pytest.raises(NotAllowedError, match="--as operator"):
-        await Leading(await login(runner="leaders", producer="leaders", reader="leaders")).promote("r1")
+        await others.promote("r1")
+    with pytest.raises(NotAllowedError, match="--as operator"):
+        await others.candidates()
     with pytest.raises(NotFoundError):
         await Leading(await login(operator="builds")).promote("r1")
     for role in ("operator", "gateway"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from paceline_bench import budgets, operator
+from paceline_bench import budgets, on_site
 from paceline_bench.bench import Run
 from paceline_bench.crew import ready_status, registration
 from paceline_bench.death import ended
@@ -118,8 +118,8 @@ def test_a_container_that_has_terminated_is_an_end() -> None:
 def test_the_operator_looks_after_the_benchs_namespace_on_loopback_only() -> None:
     said = command(Path("k"), 8123).arguments
     assert said[1:] == (
-        "operator", "--namespaces", "bench", "--install", "bench", "--kubeconfig", "k", "--listen", "127.0.0.1:8123",
-        "--log-format", "json",
+        "operator", "--namespaces", "bench", "--install", "bench", "--kubeconfig", "k", "--lease-namespace", "bench",
+        "--listen", "127.0.0.1:8123", "--log-format", "json",
     )  # fmt: skip
 
 
@@ -129,8 +129,8 @@ async def test_a_cluster_that_does_not_work_costs_its_own_figures_only(
     def broken(*_: object) -> object:
         raise DevError("etcd ended (log: /some/where)")
 
-    monkeypatch.setattr(operator, "site", broken)
+    monkeypatch.setattr(on_site, "site", broken)
     with pytest.raises(NotMeasuredError) as caught:
-        await operator._on_site(Any, Any, Any, Any)  # type: ignore[arg-type]
+        await on_site.on_site(Any, Any, Any, Any)  # type: ignore[arg-type]
     assert "/some/where" not in str(caught.value)
     assert "/some/where" in capsys.readouterr().err
