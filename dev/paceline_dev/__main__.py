@@ -121,11 +121,13 @@ def e2e(
 
 
 @app.command()
-def demo() -> None:
-    """Play the demo and leave nothing behind."""
-    from paceline_dev.demo import play
+def demo(
+    rate: Annotated[float, typer.Option(min=4, max=100, help="So many jobs are enqueued each second.")] = 24,
+) -> None:
+    """Tell the story of a runner pool with real processes, measure it, and leave nothing behind."""
+    from paceline_dev.demo.play import play
 
-    play()
+    play(rate)
 
 
 @app.command()

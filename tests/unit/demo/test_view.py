@@ -1,0 +1,63 @@
+"""How the demo is shown: whole lines in a log, a picture in a terminal."""
+
+import io
+
+from rich.console import Console
+
+from paceline_dev.demo.picture import Picture, group_row
+from paceline_dev.demo.story import ORDERS, SHOP, group
+from paceline_dev.demo.view import LiveView, PlainView
+from paceline_operator.api.v1alpha1 import RunnerGroup
+from paceline_operator.domain.objects import template_problem
+
+SEEN = Picture(
+    groups=(("shop", "Shared", "3", "2", "12", "8", "-"),),
+    runners=(("shop-7xk2p", "shop-7xk2p-1", "active", "4/4", "demo:NoClaim"),),
+    operators=("killed", "acts"),
+    enqueued=1200,
+    done=1180,
+)
+
+
+def test_a_log_has_a_numbered_heading_for_each_step_and_the_table_at_the_end() -> None:
+    stream = io.StringIO()
+    view = PlainView(2, stream)
+    view.begin("apply")
+    view.say("$ kubectl get rgrp")
+    view.draw(SEEN)
+    view.end(1.25)
+    view.close(["jobs lost  0"])
+    lines = [line.partition(" s  ")[2] or line for line in stream.getvalue().splitlines()]
+    assert lines == ["== 1/2 apply", "$ kubectl get rgrp", "== done in 1.2 s", "", "jobs lost  0"]
+
+
+def test_a_terminal_shows_groups_runners_operators_counts_and_the_step() -> None:
+    console = Console(file=io.StringIO(), width=120, height=60, record=True)
+    view = LiveView(8, console)
+    view.begin("kill the operator")
+    view.say("$ kubectl scale rgrp shop --replicas=4")
+    view.draw(SEEN)
+    console.print(view.render())
+    shown = console.export_text()
+    for wanted in (
+        "step 1/8: kill the operator", "1,200 jobs enqueued, 1,180 done", "operator 1 killed, operator 2 acts",
+        "shop-7xk2p-1", "demo:NoClaim", "$ kubectl scale",
+    ):  # fmt: skip
+        assert wanted in shown
+    view.close(["jobs lost  0"])
+    console.print(view.render())
+    end = console.export_text()
+    assert "jobs lost  0" in end
+    assert "$ kubectl scale" not in end
+
+
+def test_a_group_whose_status_is_not_written_yet_can_be_shown() -> None:
+    new = {"metadata": {"name": "shop"}, "spec": {"replicas": 3}}
+    assert group_row(new, 1, 0) == ("shop", "Shared", "3", "-", "1", "0", "-")
+    led = {**new, "status": {"readyReplicas": 2, "leader": {"runner": "shop-7xk2p", "epoch": 1}}}
+    assert group_row(led, 0, 2)[-1] == "shop-7xk2p"
+
+
+def test_the_groups_of_the_demo_are_ones_that_the_operator_can_make_pods_of() -> None:
+    for manifest in (group(SHOP, 3), group(ORDERS, 2, dispatch="Leader")):
+        assert template_problem(RunnerGroup.model_validate(manifest)) == ""
