@@ -63,6 +63,7 @@ async def _tell(plane: ControlPlane, postgres: PostgresServer, scratch: Path, ra
         with LiveView(len(STEPS)) as view:
             async with _drawing(place, load, view):
                 bad = await _story(place, view, load)
+                view.say(f"look around: {place.kubectl.program} --kubeconfig {plane.kubeconfig} get rgrp,rnr,pods")
                 await _until_interrupted()
         return bad
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 LINES: Final = 12
-"""How many of the last lines are shown under the picture."""
+"""How many of the last lines are shown under the picture, where the terminal is high enough."""
+LEAST: Final = 3
 
 
 class View(Protocol):
@@ -76,7 +77,6 @@ class LiveView:
 
         self._steps, self._number, self._title = steps, 0, "starting"
         self._lines: deque[str] = deque(maxlen=LINES)
-        self._closing: Sequence[str] = ()
         self._picture = Picture()
         self._console = console or Console()
         self._live: Live | None = None
@@ -111,8 +111,12 @@ class LiveView:
         self._picture = picture
 
     def close(self, lines: Sequence[str]) -> None:
-        """The table takes the place of the lines."""
-        self._title, self._closing = "the end (Ctrl-C leaves, and removes everything)", lines
+        """The table goes above the picture, where it stays."""
+        self._title = "the end (Ctrl-C leaves, and removes everything)"
+        self._lines.clear()
+        for line in lines:
+            self._console.print(line, markup=False, highlight=False)
+        self._console.print()
 
     def render(self) -> "RenderableType":
         """Everything from top to bottom."""
@@ -123,10 +127,12 @@ class LiveView:
         operators = ", ".join(f"operator {number} {state}" for number, state in enumerate(now.operators, 1))
         head = f"Paceline  step {self._number}/{self._steps}: {self._title}"
         counts = f"{now.enqueued:,} jobs enqueued, {now.done:,} done   {operators}"
+        above = 8 + len(now.groups) + len(now.runners)
+        lines = list(self._lines)[-max(LEAST, self._console.height - above) :]
         return Group(
             Text(head, style="bold"), Text(counts), Text(),
             _table(GROUP_TITLES, now.groups), Text(), _table(RUNNER_TITLES, now.runners), Text(),
-            *(Text(line, no_wrap=True, overflow="ellipsis") for line in self._closing or self._lines),
+            *(Text(line, no_wrap=True, overflow="ellipsis") for line in lines),
         )  # fmt: skip
 
 

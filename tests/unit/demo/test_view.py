@@ -47,8 +47,22 @@ def test_a_terminal_shows_groups_runners_operators_counts_and_the_step() -> None
     view.close(["jobs lost  0"])
     console.print(view.render())
     end = console.export_text()
+    assert "step 1/8: the end (Ctrl-C leaves" in end
     assert "jobs lost  0" in end
     assert "$ kubectl scale" not in end
+
+
+def test_a_low_terminal_shows_the_last_lines_only() -> None:
+    console = Console(file=io.StringIO(), width=120, height=14, record=True)
+    view = LiveView(8, console)
+    for number in range(10):
+        view.say(f"line {number}")
+    view.draw(SEEN)
+    console.print(view.render())
+    shown = console.export_text()
+    assert "line 9" in shown
+    assert "line 5" not in shown
+    assert len(shown.splitlines()) <= 14
 
 
 def test_a_group_whose_status_is_not_written_yet_can_be_shown() -> None:
