@@ -122,7 +122,7 @@ def e2e(
 
 @app.command()
 def demo(
-    rate: Annotated[float, typer.Option(min=4, max=100, help="So many jobs are enqueued each second.")] = 24,
+    rate: Annotated[float, typer.Option(min=4, max=40, help="So many jobs are enqueued each second.")] = 24,
 ) -> None:
     """Tell the story of a runner pool with real processes, measure it, and leave nothing behind."""
     from paceline_dev.demo.play import play

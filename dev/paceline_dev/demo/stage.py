@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -172,7 +173,7 @@ async def stage(plane: ControlPlane, postgres: PostgresServer, scratch: Path) ->
             made.operators.append(Operator(_operator(plane, scratch / f"operator-{number}.log", port), port))
             stack.callback(made.operators[-1].process.stop)
         for each in made.operators:
-            await made.until(lambda each=each: each.ready(web), "both operators are ready")  # type: ignore[misc]  # mypy cannot infer it
+            await made.until(functools.partial(each.ready, web), "both operators are ready")
         yield made
 
 
