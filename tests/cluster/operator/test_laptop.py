@@ -27,7 +27,13 @@ async def leads(site: Site, runner: str | None) -> None:
 async def led(site: Site, replicas: int = 2) -> Json:
     """A group with one leader."""
     await site.apply(site.group(replicas, dispatch="Leader"))
-    return await site.settled(replicas)
+    await site.settled(replicas)
+
+    async def shown() -> bool:
+        return bool((await site.status()).get("leader"))
+
+    await site.until(shown, "the status names the leader")
+    return await site.status()
 
 
 async def is_there(site: Site, name: str) -> bool:
