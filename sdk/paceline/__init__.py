@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         InvalidInputError,
         NameTakenError,
         NotAllowedError,
+        NotEligibleError,
         NotFoundError,
+        NotInOfficeError,
         PacelineError,
         PoolConflictError,
         PoolFullError,
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Context", "Cron", "CronEntry", "Custom", "DatabaseError", "Enqueued", "Exponential", "Fence", "Fixed", "GiveUp",
     "Handler", "InvalidInputError", "JobId", "JobInfo", "Jobs", "Linear", "NameTakenError", "Never", "NewJob", "Next",
-    "NotAllowedError", "NotFoundError", "PacelineError", "PoolConflictError", "PoolFullError", "Queue", "Retry",
-    "RetryPolicy", "SchemaError", "SyncQueue", "TooManyLanesError",
+    "NotAllowedError", "NotEligibleError", "NotFoundError", "NotInOfficeError", "PacelineError", "PoolConflictError",
+    "PoolFullError", "Queue", "Retry", "RetryPolicy", "SchemaError", "SyncQueue", "TooManyLanesError",
 ]  # fmt: skip
 
 _HOMES: Final = {

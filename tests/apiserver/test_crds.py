@@ -184,8 +184,7 @@ def test_kubectl_get_answers_how_many_and_why(kubectl: Kubectl, namespace: str) 
 
 def test_kubectl_get_shows_where_a_runner_lives(kubectl: Kubectl, namespace: str) -> None:
     create(kubectl, namespace, runner())
-    kubectl.run("annotate", "rnr/builds-7xk2p", "-n", namespace, "paceline.dev/taints=gpu=bad:NoClaim")
-    lives = {"podName": "builds-7xk2p-1", "incarnation": 815, "revision": "r1"}
+    lives = {"podName": "builds-7xk2p-1", "incarnation": 815, "revision": "r1", "taints": "gpu=bad:NoClaim"}
     write_status(kubectl, namespace, "rnr/builds-7xk2p", {**lives, "conditions": STATUS["conditions"]})
     header, row = kubectl.run("get", "rnr", "-n", namespace).stdout.splitlines()
     assert header.split() == ["NAME", "GROUP", "READY", "WHY", "POD", "AGE"]

@@ -22,7 +22,7 @@ from paceline_bench.systems import System, paceline, raw
 from paceline_bench.templates import Templates
 
 STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in.py")))
-JOBS = 2000
+JOBS = 8000
 
 
 @pytest.fixture
