@@ -1,12 +1,17 @@
 """What every test may ask for: a real PostgreSQL server and a fresh database on it."""
 
 import os
+import signal
 from collections.abc import AsyncIterator
 
 import pytest
 
 from paceline.testing import PostgresServer, Programs, bundled, installed
 from support.shared import shared
+
+# In a shell's background job SIGINT is ignored, and everything that a test starts would ignore Ctrl-C too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["support.order", "support.real", "pytester"]
 

@@ -84,6 +84,7 @@ class Keeper(threading.Thread):
             if left <= 0:
                 self._lost(tenure, "LeaseExpired")
             if stuck := self._stuck():
+                beating.cancel()  # it would hear of the end before we have said why
                 await self._abandon(tenure, stuck)
             await asyncio.sleep(max(0.0, min(left, LOOK)))
         beating.cancel()
