@@ -142,7 +142,18 @@ def _clean_up(seen: GroupSeen, lives: tuple[Life, ...]) -> Iterator[Action]:
 
 
 def _drain(seen: GroupSeen, lives: tuple[Life, ...]) -> Iterator[Action]:
-    """Runners on nodes that are being emptied, and those that have lived long enough: a few of these at a time."""
+    """Runners in pods that leave or on nodes that are being emptied, and, a few at a time, those that are too old.
+
+    A pod that was told to go may not know it yet: its successor must not find it active, or it would be fenced, and
+    what it holds would be lost.
+    """
+    leaving = tuple(
+        life.runner.name for life in lives
+        if life.pod is not None and life.pod.deleting and not life.pod.ended
+        and (known := life.registration_of(life.pod)) is not None and known.working
+    )  # fmt: skip
+    if leaving:
+        yield Drain(leaving, Why.POD_LEAVES)
     cordoned = tuple(
         life.runner.name for life in lives
         if life.pod is not None and life.serving is not None and seen.nodes.get(life.pod.node, WELL).cordoned

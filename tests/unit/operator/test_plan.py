@@ -75,7 +75,7 @@ def test_a_runner_without_a_pod_gets_one_and_never_a_number_twice() -> None:
     lost = seen(1, (runner("a", pod_name="a-7", incarnation=3),))
     assert decide(lost).actions == (CreatePod("a", "r-a", 8, Why.NO_POD),)
     leaving = seen(1, (runner("a"),), (pod("a", 2, deleting=True),), (registered("a", 2),))
-    assert decide(leaving).actions == (CreatePod("a", "r-a", 3, Why.POD_LEAVES),)
+    assert decide(leaving).actions[-1] == CreatePod("a", "r-a", 3, Why.POD_LEAVES)
 
 
 def test_a_pod_that_drains_is_replaced_before_it_is_gone() -> None:
@@ -265,3 +265,11 @@ def test_one_that_registers_ends_the_care() -> None:
     made = decide(found, memory)
     assert made.memory.unborn == 1, "the one that failed is counted anew"
     assert CreatePod("b", "r-b", 2, Why.POD_FAILED) in made.actions
+
+
+def test_a_pod_that_leaves_is_drained_before_its_successor_comes() -> None:
+    """Else the successor's registration would fence it, and what it holds would be lost."""
+    found = seen(1, (runner("a"),), (pod("a", deleting=True),), (registered("a", held=1),))
+    assert decide(found).actions == (Drain(("a",), Why.POD_LEAVES), CreatePod("a", "r-a", 2, Why.POD_LEAVES))
+    told = replace(found, registrations=(registered("a", held=1, state="draining"),))
+    assert decide(told).actions == (CreatePod("a", "r-a", 2, Why.POD_LEAVES),)
