@@ -21,6 +21,8 @@ from paceline_bench.templates import Templates
 from paceline_dev import REPOSITORY
 from paceline_dev.binaries import Binaries
 from paceline_dev.control_plane import ControlPlane
+from paceline_dev.group import runner_group
+from paceline_dev.kubectl import KINDS
 from paceline_dev.node.api import MERGE, AnswerError, Api
 from paceline_dev.node.wire import Json
 
@@ -103,19 +105,8 @@ class Site:
 
 def group(name: str, replicas: int, *, scheduled: bool = True) -> Json:
     """A RunnerGroup of the bench; pods that only pretend to run are hidden from the scheduler."""
-    spec: Json = {} if scheduled else {"schedulerName": "nobody"}
-    container = {"name": "runner", "image": "bench", "imagePullPolicy": "IfNotPresent"}
-    return {
-        "apiVersion": "paceline.dev/v1alpha1",
-        "kind": "RunnerGroup",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "replicas": replicas,
-            "slots": 1,
-            "database": {"secretRef": {"name": "db"}},
-            "template": {"spec": {"containers": [container], **spec}},
-        },
-    }
+    pod: Json = {} if scheduled else {"schedulerName": "nobody"}
+    return runner_group(NAMESPACE, name, replicas, "bench", {"slots": 1}, pod=pod)
 
 
 def _as_wanted(found: Json, ready: int) -> bool:
@@ -151,9 +142,8 @@ async def site(binaries: Binaries, server: PostgresServer, templates: Templates)
 
 async def _furnish(plane: ControlPlane, api: Api) -> None:
     """Our kinds, a namespace, and in it a service account with the rights that are shipped."""
-    plane.kubectl.run("apply", "--server-side", "-f", str(REPOSITORY / "crds"))
-    for kind in ("runnergroups", "runners"):
-        plane.kubectl.run("wait", f"crd/{kind}.paceline.dev", "--for=condition=Established", "--timeout=30s")
+    plane.kubectl.teach()
+    for kind in KINDS:
         await until(functools.partial(_served, api, kind), f"{kind} are served")
     await api.post("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     with contextlib.suppress(AnswerError):  # its controller may be quicker

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from paceline_cli.early import leave_when_told
 from paceline_cli.runner import LogForm
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def operator(
     ] = "info",
 ) -> None:  # fmt: skip
     """Keep RunnerGroups as they are wanted: Runners, their pods, and what the database knows of them."""
-    _begin()
+    leave_when_told()
     from paceline.errors import PacelineError
     from paceline.logs import set_up
 
@@ -62,14 +63,6 @@ def operator(
     except PacelineError as error:
         typer.secho(f"error: {' '.join(str(error).split())}", err=True, fg=typer.colors.RED)
         raise typer.Exit(1) from None
-
-
-def _begin() -> None:
-    """Whoever tells us to leave before we have begun is obeyed at once, also by process 1, which must listen for it."""
-    import os
-    import signal
-
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 
 
 def _settings(

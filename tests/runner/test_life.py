@@ -166,18 +166,16 @@ async def test_work_that_does_not_heed_its_timeout_is_settled_without_it_and_kee
     await eventually(all_are_free, "all slots are free")
 
 
-async def test_a_cancel_reaches_a_running_handler_within_two_seconds(
+async def test_a_cancel_reaches_a_running_handler_long_before_the_next_heartbeat(
     queue: Queue, start: StartRunner, scratch: Path
 ) -> None:
     for kind, mark in (("wait", "cancelled"), ("sync-wait", "stopped")):
         made = await queue.enqueue(kind, "never")
         if kind == "wait":
-            await start("r1")
+            await start("r1", PACELINE_HEARTBEAT_INTERVAL_SECS="60", PACELINE_STALE_THRESHOLD_SECS="180")
         await until(queue, made.id, "running")
-        began = time.monotonic()
         assert await queue.cancel(made.id) == "cancelling"
         await there(scratch / mark)
-        assert time.monotonic() - began < 2
         await until(queue, made.id, "cancelled")
 
 

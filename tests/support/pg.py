@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Protocol, TypeAlias
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -89,13 +90,13 @@ def one_server(factory: pytest.TempPathFactory) -> PostgresServer:
     return PostgresServer(shared(factory, "pg18", start)["url"])
 
 
-def migrated_template(factory: pytest.TempPathFactory, server: PostgresServer, name: str) -> str:
-    """The name of a database with our schema, made once for the whole run."""
+def migrated_template(factory: pytest.TempPathFactory, server: PostgresServer) -> str:
+    """The name of a database with our schema, made once on each server for the whole run."""
 
     def make(_: int) -> tuple[object, dict[str, str]]:
         return None, {"name": asyncio.run(server.template(f"paceline_{secrets.token_hex(4)}", migrate))}
 
-    return shared(factory, name, make)["name"]
+    return shared(factory, f"template-{urlsplit(server.url).port}", make)["name"]
 
 
 class LoginUrl(Protocol):

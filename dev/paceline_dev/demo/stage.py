@@ -22,7 +22,6 @@ from paceline.seen import RunnerSeen
 from paceline.testing import PostgresServer
 from paceline.testing.guard import Guarded
 from paceline.testing.scratch import free_ports
-from paceline_dev import REPOSITORY
 from paceline_dev.control_plane import NODE_KUBECONFIG, ControlPlane
 from paceline_dev.demo.account import Books
 from paceline_dev.demo.jobs import LEDGER
@@ -164,7 +163,7 @@ async def stage(plane: ControlPlane, postgres: PostgresServer, scratch: Path) ->
         database = await stack.enter_async_context(await Database.open(postgres.url))
         api = await stack.enter_async_context(await Api.connect(plane.kubeconfig))
         web = await stack.enter_async_context(aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(2)))
-        await asyncio.to_thread(_teach, plane.kubectl)
+        await asyncio.to_thread(plane.kubectl.teach)
         kubeconfig = plane.folder / NODE_KUBECONFIG
         node = await stack.enter_async_context(LocalNode(kubeconfig, spec, images={"demo": image}))
         made = Stage(plane.kubectl, api, web, node, database, postgres.url, Books(database, ledger))
@@ -175,13 +174,6 @@ async def stage(plane: ControlPlane, postgres: PostgresServer, scratch: Path) ->
         for each in made.operators:
             await made.until(functools.partial(each.ready, web), "both operators are ready")
         yield made
-
-
-def _teach(kubectl: Kubectl) -> None:
-    """Our kinds."""
-    kubectl.run("apply", "--server-side", "-f", str(REPOSITORY / "crds"))
-    for kind in ("runnergroups", "runners"):
-        kubectl.run("wait", f"crd/{kind}.paceline.dev", "--for=condition=Established", "--timeout=30s")
 
 
 async def _exists(api: Api, path: str) -> bool:

@@ -12,6 +12,7 @@ from paceline.seen import RunnerSeen
 from paceline_dev.demo.account import Books
 from paceline_dev.demo.load import Load
 from paceline_dev.demo.stage import NAMESPACE, Stage
+from paceline_dev.group import runner_group
 
 SHOP: Final = "shop"
 """The group whose runners all work."""
@@ -241,16 +242,4 @@ STEPS: Final[Mapping[str, Callable[[Story], Awaitable[None]]]] = {
 
 def group(name: str, replicas: int, dispatch: str = "Shared") -> Mapping[str, object]:
     """A RunnerGroup of the demo."""
-    container = {"name": "runner", "image": "demo", "imagePullPolicy": "IfNotPresent"}
-    return {
-        "apiVersion": "paceline.dev/v1alpha1",
-        "kind": "RunnerGroup",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "replicas": replicas,
-            "dispatch": dispatch,
-            "slots": 4,
-            "database": {"secretRef": {"name": "db"}},
-            "template": {"spec": {"containers": [container]}},
-        },
-    }
+    return runner_group(NAMESPACE, name, replicas, "demo", {"slots": 4, "dispatch": dispatch})

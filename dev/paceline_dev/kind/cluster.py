@@ -1,13 +1,12 @@
 """A kind cluster that runs, and what one does with it."""
 
-import os
 import shlex
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from paceline_dev.errors import DevError
 from paceline_dev.kind.engine import Engine
+from paceline_dev.kubectl import Kubectl
 
 DEFAULT_NAME = "paceline"
 WRAPPER = "paceline-cluster"
@@ -37,17 +36,8 @@ class Cluster:
         self, *arguments: str, stdin: str | None = None, check: bool = True
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl where the API server can be reached."""
-        done = subprocess.run(
-            self.engine.inside([self.kubectl_program, *arguments]),
-            input=stdin,
-            env={**os.environ, "KUBECONFIG": str(self.kubeconfig)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if check and done.returncode != 0:
-            raise DevError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
-        return done
+        inside = tuple(self.engine.inside([]))
+        return Kubectl(self.kubectl_program, self.kubeconfig, inside).run(*arguments, stdin=stdin, check=check)
 
     def exports(self) -> list[str]:
         """What a person pastes into a shell."""

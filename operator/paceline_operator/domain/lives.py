@@ -49,12 +49,15 @@ class Life:
         return next((each for each in self.registrations if each.pod_uid == pod.uid), None)
 
     @property
-    def serving(self) -> Registration | None:
-        """What may claim in its name now: the registration of its newest pod."""
-        if self.pod is None or not self.pod.live:
-            return None
-        found = self.registration_of(self.pod)
+    def working(self) -> Registration | None:
+        """The registration of its newest pod, if that may claim; the pod may have been told to go."""
+        found = None if self.pod is None or self.pod.ended else self.registration_of(self.pod)
         return found if found is not None and found.working else None
+
+    @property
+    def serving(self) -> Registration | None:
+        """What may claim in its name now, and go on doing so."""
+        return self.working if self.pod is not None and self.pod.live else None
 
     @property
     def came_to_life(self) -> frozenset[str]:

@@ -79,8 +79,7 @@ def plan(seen: GroupSeen, memory: Memory) -> Plan:
     budget = _Budget(seen, memory, lives_here)
     actions.extend(_heal(seen, lives_here, memory, budget))
     actions.extend(_resize(lives_here, size, budget))
-    actions.extend(_protect(lives_here))
-    actions.extend(_mark_leader(lives_here))
+    actions.extend(_mark(lives_here))
     actions.extend(mirror(seen))
     actions.extend(Relabel(pod.name, pod.uid, pod.runner) for pod in seen.pods if pod.astray)
     if (least := max(0, size - seen.group.spec.disruption_budget.max_unavailable)) != seen.budget:
@@ -110,10 +109,11 @@ def _taint(seen: GroupSeen) -> Iterator[Action]:
     """What is said on Runner objects and is not yet in the database."""
     kept = {row.runner: row.declared for row in seen.registrations or ()}
     for runner in seen.runners:
+        if runner.deleting or not (runner.owned or runner.external):
+            continue
         have = read_declared(kept.get(runner.name, ""))
         for source, taints in runner.declared.by_source.items():
-            ours = (runner.owned or runner.external) and not runner.deleting
-            if ours and taints != have.get(source, frozenset()):
+            if taints != have.get(source, frozenset()):
                 yield SetTaints(runner.name, source, tuple(sorted(taints)), runner.external)
 
 
@@ -148,10 +148,8 @@ def _drain(seen: GroupSeen, lives: tuple[Life, ...]) -> Iterator[Action]:
     what it holds would be lost.
     """
     leaving = tuple(
-        life.runner.name for life in lives
-        if life.pod is not None and life.pod.deleting and not life.pod.ended
-        and (known := life.registration_of(life.pod)) is not None and known.working
-    )  # fmt: skip
+        life.runner.name for life in lives if life.pod is not None and life.pod.deleting and life.working is not None
+    )
     if leaving:
         yield Drain(leaving, Why.POD_LEAVES)
     cordoned = tuple(
@@ -228,22 +226,17 @@ def _comes_back(life: Life) -> bool:
     return life.pod is None and bool(life.registrations)
 
 
-def _mark_leader(lives: tuple[Life, ...]) -> Iterator[Action]:
-    for life in lives:
-        for pod in life.pods:
-            known = life.registration_of(pod)
-            leads = known is not None and known.leads
-            if leads != pod.leads and not pod.deleting:
-                yield MarkLeader(pod.name, pod.uid, leads)
-
-
-def _protect(lives: tuple[Life, ...]) -> Iterator[Action]:
+def _mark(lives: tuple[Life, ...]) -> Iterator[Action]:
+    """What pods show of what the database knows: that a job runs long in them, and that they lead."""
     for life in lives:
         for pod in life.pods:
             known = life.registration_of(pod)
             long = known is not None and (known.oldest_job_seconds or 0.0) > LONG_JOB
             if long != pod.protected and pod.live:
                 yield Protect(pod.name, pod.uid, long)
+            leads = known is not None and known.leads
+            if leads != pod.leads and not pod.deleting:
+                yield MarkLeader(pod.name, pod.uid, leads)
 
 
 def _again_at(seen: GroupSeen, lives: tuple[Life, ...], memory: Memory, size: int) -> datetime | None:

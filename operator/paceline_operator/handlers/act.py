@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -110,21 +110,18 @@ class Actor:
             case DeletePod(name, uid):
                 await self._cluster.delete(POD, self._namespace, name, uid=uid)
             case Protect(name, uid, on):
-                marks = PROTECTION if on else dict.fromkeys(PROTECTION)
-                await self._cluster.patch(POD, self._namespace, name, {"metadata": {"annotations": marks}}, uid=uid)
+                await self._mark(name, uid, annotations=PROTECTION if on else dict.fromkeys(PROTECTION))
             case Relabel(name, uid, runner):
-                labels = {LABEL_GROUP: self._group.metadata.name, LABEL_RUNNER: runner}
-                await self._cluster.patch(POD, self._namespace, name, {"metadata": {"labels": labels}}, uid=uid)
+                await self._mark(name, uid, labels={LABEL_GROUP: self._group.metadata.name, LABEL_RUNNER: runner})
             case MarkLeader(name, uid, on):
-                leader = {LABEL_LEADER: "true" if on else None}
-                await self._cluster.patch(POD, self._namespace, name, {"metadata": {"labels": leader}}, uid=uid)
+                await self._mark(name, uid, labels={LABEL_LEADER: "true" if on else None})
             case Mirror(names):
-                await _all([self._mirror(each) for each in names])
+                await _all([self._cluster.apply(build_runner(self._group, each, external=True)) for each in names])
             case SetBudget(least):
                 await self._cluster.apply(build_budget(self._group, least))
 
-    async def _mirror(self, name: str) -> None:
-        await self._cluster.apply(build_runner(self._group, name, external=True))
+    async def _mark(self, pod: str, uid: str, **metadata: Mapping[str, str | None]) -> None:
+        await self._cluster.patch(POD, self._namespace, pod, {"metadata": metadata}, uid=uid)
 
     async def _names(self, count: int) -> list[str]:
         meta = self._group.metadata
@@ -154,7 +151,7 @@ class Actor:
             log.info("pod %s-%d is there already", name, boot)
 
 
-async def _all(work: Sequence[Awaitable[None]]) -> None:
+async def _all(work: Sequence[Awaitable[object]]) -> None:
     """Do all, then raise the first error: one that fails keeps nobody else from being done."""
     results = await asyncio.gather(*work, return_exceptions=True)
     for result in results:

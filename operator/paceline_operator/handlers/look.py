@@ -26,11 +26,10 @@ async def look(
     number: int | None,
     nodes: Mapping[str, NodeSeen],
     crew: Sequence[RegistrationSeen] | None = None,
-    kept_taints: str = "",
 ) -> GroupSeen:
     """Everything that a plan is made from; without a database the group is seen as far as Kubernetes shows it.
 
-    `crew` is who was in the group some seconds ago, where nobody wants to ask again; `kept_taints` are the group's.
+    `crew` is who was in the group some seconds ago, where nobody wants to ask again.
     """
     registrations = None
     if operating is not None and number is not None:
@@ -56,7 +55,6 @@ async def look(
         template_problem=template_problem(group),
         revision=revision_of(group),
         budget=_least(budget),
-        kept_taints=kept_taints,
     )
 
 

@@ -121,11 +121,13 @@ class GroupLoop:
     async def _decide(
         self, group: RunnerGroup, operating: Operating | None, crew: Sequence[RegistrationSeen] | None = None
     ) -> tuple[GroupSeen, Plan]:
-        services = self._services
-        member = self._membership
-        kept = member.observed.taints if member.observed else ""
-        seen = await look(services.cluster, group, operating, member.number, services.nodes, crew, kept)
-        seen = replace(seen, hold_starts=self._refusals.holds(seen.revision, seen.now))
+        services, member = self._services, self._membership
+        seen = await look(services.cluster, group, operating, member.number, services.nodes, crew)
+        seen = replace(
+            seen,
+            hold_starts=self._refusals.holds(seen.revision, seen.now),
+            kept_taints=member.observed.taints if member.observed else "",
+        )
         return seen, plan(seen, self._memory)
 
     async def _database(self, group: RunnerGroup) -> tuple[Operating | None, QueueTroubleError | None]:

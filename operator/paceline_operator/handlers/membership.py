@@ -1,5 +1,7 @@
 """A group's place in its database: found through its Secret, kept up to date, and given up at its end."""
 
+from collections.abc import Mapping
+
 from paceline.errors import DatabaseError, NotAllowedError, NotFoundError, PoolConflictError, SchemaError
 from paceline.operating import GroupObserved, Operating, RegistrationSeen
 from paceline_operator.adapters.queues import Key, Queue, QueueTroubleError, trouble_of
@@ -7,7 +9,7 @@ from paceline_operator.api.v1alpha1 import RunnerGroup
 from paceline_operator.domain.levers import is_paused
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.revision import revision_of
-from paceline_operator.domain.taints import declared
+from paceline_operator.domain.taints import Taints, declared
 from paceline_operator.handlers.services import Services
 
 
@@ -31,7 +33,7 @@ class Membership:
             wanted = (self._queue.url, group.pool, group.spec.dispatch, group.spec.slots, group.spec.tags,
                       is_paused(group), revision_of(group), taints)  # fmt: skip
             if self._put != wanted or self.number is None or self._key not in self._queue.seen:
-                await self._write(operating, group)
+                await self._write(operating, group, taints)
                 self._put = wanted
         except PoolConflictError as error:
             raise QueueTroubleError(Reason.POOL_CONFLICT, str(error)) from None
@@ -50,7 +52,7 @@ class Membership:
                 raise
             return self._queue
 
-    async def _write(self, operating: Operating, group: RunnerGroup) -> None:
+    async def _write(self, operating: Operating, group: RunnerGroup, taints: Mapping[str, Taints]) -> None:
         if group.metadata.deletion_timestamp is not None and self.number is not None:
             return
         self.number = await operating.put_group(
@@ -59,7 +61,6 @@ class Membership:
             paused=is_paused(group),
         )  # fmt: skip
         await operating.set_revision(self.number, revision_of(group))
-        taints = declared(group).by_source
         if any(taints.values()) or (self.observed is not None and self.observed.taints):
             for source, each in taints.items():
                 await operating.taint_group(self.number, source, sorted(each))

@@ -42,7 +42,7 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
     obey(stop)
     metrics, loops, nodes = Metrics(), Loops(), dict[str, NodeSeen]()
     watching = asyncio.Event()
-    host = socket.gethostname()
+    host: Any = socket.gethostname()  # kopf has a type of its own for it
 
     def count(verb: str, resource: ResourceKind, status: int, _seconds: float) -> None:
         metrics.requests.labels(verb, resource.plural, str(status)).inc()
@@ -86,7 +86,7 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
 
         log.info("watching %s", ", ".join(settings.namespaces) or "all namespaces")
         electing = asyncio.create_task(elector.run(begin, end))
-        watch = asyncio.create_task(_watch(settings, loops, nodes, access, stop, watching))
+        watch = asyncio.create_task(_watch(settings, loops, nodes, access, host, stop, watching))
         told = asyncio.create_task(stop.wait())
         await asyncio.wait({electing, watch, told}, return_when=asyncio.FIRST_COMPLETED)
         electing.cancel()
@@ -98,12 +98,11 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
 
 
 async def _watch(
-    settings: Settings, loops: Loops, nodes: dict[str, NodeSeen], access: Access, stop: asyncio.Event,
+    settings: Settings, loops: Loops, nodes: dict[str, NodeSeen], access: Access, host: Any, stop: asyncio.Event,
     watching: asyncio.Event,
 ) -> None:  # fmt: skip
     """Let kopf watch, whether we act or not: so that there is nothing to find out first when we do."""
     registry = registry_for(loops, nodes, watch_nodes=settings.watch_nodes)
-    host: Any = socket.gethostname()
 
     @kopf.on.login(registry=registry)
     async def _(**_kwargs: Any) -> kopf.ConnectionInfo:

@@ -1,6 +1,6 @@
 """Events: what happened to a group, for people. One for each decision, never one for each runner."""
 
-from typing import Literal
+from collections.abc import Iterable
 
 from paceline_operator.api.v1alpha1 import Condition, Runner, RunnerGroupStatus, RunnerStatus
 from paceline_operator.domain.actions import CreatePod, DeleteRunner, Why
@@ -39,16 +39,7 @@ async def tell_outcome(services: Services, about: Manifest, outcome: Outcome, ma
 
 async def tell_status(services: Services, about: Manifest, old: RunnerGroupStatus, new: RunnerGroupStatus) -> None:
     """What has become true or ceased to be."""
-    before = {each.type: each for each in old.conditions}
-    for condition in new.conditions:
-        known = before.get(condition.type)
-        if condition.type in WATCHED and _changed(known, condition):
-            kind = "Warning" if condition.status == "False" and condition.type != "Paused" else "Normal"
-            text = condition.message or f"{condition.type} is {condition.status}"
-            await services.events.post(
-                about, "Warning" if kind == "Warning" else "Normal", condition.reason, text, "Report"
-            )
-
+    await _tell_conditions(services, about, old.conditions, new.conditions)
     if new.leader and new.leader.runner and (not old.leader or old.leader.runner != new.leader.runner):
         text = f"{new.leader.runner} leads, epoch {new.leader.epoch}"
         await services.events.post(about, "Normal", "LeaderChanged", text, "Elect")
@@ -56,13 +47,21 @@ async def tell_status(services: Services, about: Manifest, old: RunnerGroupStatu
 
 async def tell_taints(services: Services, runner: Runner, now: RunnerStatus) -> None:
     """About a Runner whose taints cannot be read, each time that they say something else."""
-    before = {each.type: each for each in runner.status.conditions}
-    for condition in now.conditions:
-        if condition.type == "TaintsApplied" and _changed(before.get(condition.type), condition):
-            kind: Literal["Normal", "Warning"] = "Warning" if condition.status == "False" else "Normal"
-            about = runner.model_dump(mode="json", by_alias=True, exclude_none=True)
-            text = condition.message or "the taints can be read"
-            await services.events.post(about, kind, condition.reason, text, "Report")
+    if any(each.type in WATCHED for each in now.conditions):
+        about = runner.model_dump(mode="json", by_alias=True, exclude_none=True)
+        await _tell_conditions(services, about, runner.status.conditions, now.conditions, "the taints can be read")
+
+
+async def _tell_conditions(
+    services: Services, about: Manifest, old: Iterable[Condition], new: Iterable[Condition], otherwise: str = ""
+) -> None:
+    """Those that changed; `otherwise` is what one without a message means."""
+    before = {each.type: each for each in old}
+    for condition in new:
+        if condition.type in WATCHED and _changed(before.get(condition.type), condition):
+            bad = condition.status == "False" and condition.type != "Paused"
+            text = condition.message or otherwise or f"{condition.type} is {condition.status}"
+            await services.events.post(about, "Warning" if bad else "Normal", condition.reason, text, "Report")
 
 
 def _changed(before: Condition | None, now: Condition) -> bool:

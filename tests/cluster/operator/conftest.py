@@ -15,8 +15,6 @@ from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import Api
 from support.pg import migrated_template, one_server
 
-CRDS = Path(__file__).resolve().parents[3] / "crds"
-
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
@@ -27,7 +25,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
 @pytest.fixture(scope="session")
 def template(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of a database with our schema."""
-    return migrated_template(tmp_path_factory, postgres, "template-operator")
+    return migrated_template(tmp_path_factory, postgres)
 
 
 @pytest.fixture
@@ -47,9 +45,7 @@ async def queue(migrated: str) -> AsyncIterator[Queue]:
 @pytest.fixture(scope="session")
 def crds(kubectl: Kubectl) -> None:
     """The API server knows our kinds."""
-    kubectl.run("apply", "--server-side", "--force-conflicts", "-f", str(CRDS))
-    for name in ("runnergroups", "runners"):
-        kubectl.run("wait", f"crd/{name}.paceline.dev", "--for=condition=Established", "--timeout=30s")
+    kubectl.teach()
 
 
 @pytest.fixture

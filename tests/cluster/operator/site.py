@@ -14,6 +14,7 @@ from cluster.operator.watcher import Watcher
 from cluster.place import Json
 from paceline import Queue
 from paceline.testing.scratch import free_ports
+from paceline_dev.group import runner_group
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import Api
 from paceline_dev.node.images import PATH, Image
@@ -118,18 +119,7 @@ class Site(Watcher):
 
     def group(self, replicas: int = 1, name: str = "builds", image: str = "shop", **spec: object) -> Json:
         """A RunnerGroup whose pods come to our node."""
-        containers = [{"name": "runner", "image": image, "imagePullPolicy": "IfNotPresent"}]
-        return {
-            "apiVersion": "paceline.dev/v1alpha1",
-            "kind": "RunnerGroup",
-            "metadata": {"name": name, "namespace": self.namespace},
-            "spec": {
-                "replicas": replicas,
-                "database": {"secretRef": {"name": "db"}},
-                "template": {"spec": {"containers": containers, **where(self.node.name)}},
-                **spec,
-            },
-        }
+        return runner_group(self.namespace, name, replicas, image, spec, pod=where(self.node.name))
 
     def marked(self, name: str) -> list[str]:
         """What handlers left in a file."""

@@ -30,7 +30,7 @@ async def led(site: Site, replicas: int = 2) -> Json:
     await site.settled(replicas)
 
     async def shown() -> bool:
-        return bool((await site.status()).get("leader"))
+        return "runner" in ((await site.status()).get("leader") or {})
 
     await site.until(shown, "the status names the leader")
     return await site.status()

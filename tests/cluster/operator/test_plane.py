@@ -9,7 +9,6 @@ import psutil
 import pytest
 
 from cluster.local import local_node
-from cluster.operator.conftest import CRDS
 from cluster.operator.site import Site, ended, shop
 from paceline.queue import Queue
 from paceline.testing.guard import Guarded
@@ -25,9 +24,7 @@ pytestmark = pytest.mark.timeout(150)
 @pytest.fixture(scope="module")
 def own_plane() -> Iterator[ControlPlane]:
     with ControlPlane.start(find_binaries(stderr_reporter())) as plane:
-        plane.kubectl.run("apply", "--server-side", "-f", str(CRDS))
-        for name in ("runnergroups", "runners"):
-            plane.kubectl.run("wait", f"crd/{name}.paceline.dev", "--for=condition=Established", "--timeout=30s")
+        plane.kubectl.teach()
         plane.kubectl.run("wait", "serviceaccount/default", "--for=create", "--timeout=30s")
         yield plane
 

@@ -131,6 +131,6 @@ async def test_a_cluster_that_does_not_work_costs_its_own_figures_only(
 
     monkeypatch.setattr(on_site, "site", broken)
     with pytest.raises(NotMeasuredError) as caught:
-        await on_site.on_site(Any, Any, Any, Any)  # type: ignore[arg-type]
+        await on_site.on_site(Any, Any, Any, Any)  # type: ignore[arg-type]  # it fails before it looks at them
     assert "/some/where" not in str(caught.value)
     assert "/some/where" in capsys.readouterr().err

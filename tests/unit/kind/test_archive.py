@@ -31,7 +31,7 @@ def images(tmp_path: Path) -> list[Image]:
 
 def read(path: Path) -> tuple[dict[str, bytes], list[dict[str, Any]]]:
     with tarfile.open(path) as archive:
-        files = {entry.name: archive.extractfile(entry).read() for entry in archive}  # type: ignore[union-attr]
+        files = {entry.name: archive.extractfile(entry).read() for entry in archive}  # type: ignore[union-attr]  # only files are in it
     return files, json.loads(files["manifest.json"])
 
 

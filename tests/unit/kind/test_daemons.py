@@ -45,7 +45,7 @@ def test_a_daemon_that_does_not_listen_is_killed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [{"started": 1}, {"boot": "another boot"}])
 def test_a_stranger_with_the_pid_of_a_dead_daemon_is_left_alone(sleeper: Record, change: dict[str, object]) -> None:
     known = {"pid": sleeper.pid, "started": sleeper.started, "boot": sleeper.boot}
-    record = Record(**(known | change))  # type: ignore[arg-type]
+    record = Record(**(known | change))  # type: ignore[arg-type]  # its fields
     assert not record.alive()
     record.stop(grace=0.0)
     assert sleeper.alive()
