@@ -1,7 +1,7 @@
 """Who leads a group with dispatch: Leader, by a person's word instead of by age.
 
-A promoted Runner leads as long as it is eligible: registered, not draining, and without a taint that forbids it. While
-it is not, the oldest eligible one does.
+A promoted Runner leads as long as it is eligible: registered, not draining, and without a taint that forbids it. Then
+the promotion is over, and the oldest eligible one leads.
 """
 
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ class Leading:
         await self._set(found.grp, found.runner)
         (now,) = await self.candidates(install=found.install, group=found.full_group, runner=runner)
         if not now.leads:
-            _need_eligible(now, "it leads when that is over; `promote --clear` forgets it")
+            _need_eligible(now, "its promotion is over")
         return now
 
     async def clear(self, group: str, *, install: str | None = None) -> tuple[Candidate, str | None]:

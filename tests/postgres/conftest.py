@@ -1,9 +1,7 @@
 """A queue of each test's own, and the means to play with time: leases that end, housekeeping that is due."""
 
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
@@ -12,7 +10,7 @@ from paceline.claims import Incarnation, Registration
 from paceline.database import Database
 from paceline.queue import Queue
 from paceline.testing import PostgresServer
-from support.pg import Login, LoginUrl, Register, migrated_template
+from support.pg import Login, LoginUrl, Register, logins, migrated_template
 
 
 @pytest.fixture(scope="session")
@@ -94,21 +92,9 @@ def expire_lease(database: Database) -> Callable[[Incarnation], Awaitable[None]]
 
 @pytest.fixture
 async def login_url(database: Database, migrated: str) -> AsyncIterator[LoginUrl]:
-    """Real roles with a password; they are shared by all databases of a server, so each is new and dropped again."""
-    names: list[str] = []
-
-    async def make(role: str | None = None, pool: str | None = None, **roles: str | None) -> str:
-        name, password = f"l_{secrets.token_hex(6)}", secrets.token_hex(8)
-        await database.value(f"CREATE ROLE {name} LOGIN PASSWORD '{password}'")
-        names.append(name)
-        for each, bound in {**roles, **({role: pool} if role else {})}.items():
-            await database.value("SELECT paceline.grant_login($1, $2, $3)", name, each, bound)
-        parts = urlsplit(migrated)
-        return urlunsplit(parts._replace(netloc=f"{name}:{password}@{parts.hostname}:{parts.port}"))
-
-    yield make
-    for name in names:
-        await database.value(f"DROP ROLE {name}")
+    """Real roles with a password."""
+    async with logins(database, migrated) as make:
+        yield make
 
 
 @pytest.fixture

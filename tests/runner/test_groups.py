@@ -8,6 +8,7 @@ from paceline.job import NewJob
 from paceline.queue import Queue
 from paceline.reading import Reader
 from runner.process import StartRunner, eventually, seen, there, until
+from support.pg import logins
 
 GROUP = "SELECT paceline.put_group('main', 'ci', 'builds', 'builds', p_leader => true)"
 
@@ -94,3 +95,15 @@ async def test_a_thousand_jobs_over_a_rolling_restart_of_five_runners_run_once_e
     runs = [line.split()[0] for line in (scratch / "runs").read_text().splitlines()]
     assert sorted(map(int, runs)) == [each.id for each in made]
     assert not await queue.database.value("SELECT count(*) FROM paceline.attempt")
+
+
+async def test_a_login_of_another_pool_is_refused_with_what_to_ask_for(
+    queue: Queue, start: StartRunner, migrated: str
+) -> None:
+    await queue.database.value(GROUP)
+    async with logins(queue.database, migrated) as login_url:
+        stranger = await start("laptop", "--group", "ci/builds", url=await login_url("runner", "mail"), wait=False)
+        assert await stranger.ended() == 1
+        assert 'may not do this on pool "builds"' in stranger.log
+        assert "paceline pool grant builds --login" in stranger.log
+    assert await queue.database.value("SELECT count(*) FROM paceline.runner") == 0

@@ -1,12 +1,13 @@
 """The types of the database fixtures, for tests that name them, and a server for tests outside tests/postgres."""
 
 import asyncio
+import contextlib
 import os
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Protocol, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
@@ -104,6 +105,25 @@ class LoginUrl(Protocol):
 
     async def __call__(self, role: str | None = None, pool: str | None = None, **roles: str | None) -> str:
         """No role at all is possible; no pool means every pool."""
+
+
+@contextlib.asynccontextmanager
+async def logins(database: Database, url: str) -> AsyncIterator[LoginUrl]:
+    """Roles are shared by all databases of a server, so each is new and dropped again."""
+    names: list[str] = []
+
+    async def make(role: str | None = None, pool: str | None = None, **roles: str | None) -> str:
+        name, password = f"l_{secrets.token_hex(6)}", secrets.token_hex(8)
+        await database.value(f"CREATE ROLE {name} LOGIN PASSWORD '{password}'")
+        names.append(name)
+        for each, bound in {**roles, **({role: pool} if role else {})}.items():
+            await database.value("SELECT paceline.grant_login($1, $2, $3)", name, each, bound)
+        parts = urlsplit(url)
+        return urlunsplit(parts._replace(netloc=f"{name}:{password}@{parts.hostname}:{parts.port}"))
+
+    yield make
+    for name in names:
+        await database.value(f"DROP ROLE {name}")
 
 
 class Login(Protocol):

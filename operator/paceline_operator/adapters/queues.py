@@ -172,7 +172,7 @@ def _news(before: GroupObserved | None, now: GroupObserved | None) -> bool:
         return before is not now
     return any(
         getattr(before, name) != getattr(now, name)
-        for name in ("registered", "draining", "newest", "leader", "epoch", "paused")
+        for name in ("registered", "draining", "newest", "leader", "epoch", "paused", "taints")
     )
 
 

@@ -146,13 +146,12 @@ class GroupSeen:
     budget: int | None = None
     """minAvailable of the PodDisruptionBudget; None if there is none."""
     kept_taints: str = ""
-    """The group's own, as the database has them: they stay in force while the object's cannot be read."""
+    """The group's own, as the database has them: whoever gave them, and also while the object's cannot be read."""
 
     @property
     def drained(self) -> bool:
         """All runners finish and leave, and none comes until the taint is gone."""
-        said = declared(self.group)
-        return said.drains or (bool(said.problem) and drain_in(self.kept_taints))
+        return declared(self.group).drains or drain_in(self.kept_taints)
 
 
 def read_runner(runner: Runner, group_uid: str) -> RunnerSeen:

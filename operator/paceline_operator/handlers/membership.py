@@ -61,9 +61,8 @@ class Membership:
             paused=is_paused(group),
         )  # fmt: skip
         await operating.set_revision(self.number, revision_of(group))
-        if any(taints.values()) or (self.observed is not None and self.observed.taints):
-            for source, each in taints.items():
-                await operating.taint_group(self.number, source, sorted(each))
+        for source, each in taints.items():  # also none: those from before may be there
+            await operating.taint_group(self.number, source, sorted(each))
 
     def crew(self, since: float) -> list[RegistrationSeen] | None:
         """Who is in the group, if the database was asked for all groups after `since`."""

@@ -10,6 +10,7 @@ from paceline import NewJob
 
 pytestmark = pytest.mark.timeout(120)
 TAINTS = "paceline.dev/taints"
+GROUP_TAINTS = "SELECT count(*) FROM paceline.group_taint"
 
 
 async def two(site: Site) -> tuple[str, str]:
@@ -116,6 +117,28 @@ async def test_a_groups_taint_holds_for_runners_that_come_later(operated: Site) 
     await site.until(lambda: site.marked("runs"), "without the taint somebody does it")
 
 
+async def test_a_taint_from_two_sources_holds_until_both_are_gone_and_a_job_may_tolerate_everything(
+    operated: Site,
+) -> None:
+    site = operated
+    group = site.group(1, taints=[{"key": "dev", "effect": "NoClaim"}])
+    group["metadata"]["annotations"] = {TAINTS: "dev:NoClaim,gpu=bad:NoClaim"}
+    await site.apply(group)
+    await site.settled(1)
+    (runner,) = [each["metadata"]["name"] for each in await site.runners()]
+    await shown(site, runner, "dev:NoClaim,gpu=bad:NoClaim")
+    assert await who_did(site, NewJob(kind="count", tolerations=("*",))) == [runner]
+    await site.run("annotate", "rgrp", "builds", f"{TAINTS}-")
+    await shown(site, runner, "dev:NoClaim")
+    waiting = await site.queue.enqueue("count")
+    assert await who_did(site, NewJob(kind="count", tolerations=("dev",))) == [runner]
+    assert (await site.job(waiting.id)).state == "ready", "it is older, and was passed over"
+    thousand = ",".join(f"t{number}:NoClaim" for number in range(1000))
+    await site.run("annotate", "rgrp", "builds", f"{TAINTS}={thousand}")
+    assert "has 1000 taints: give at most" in (await site.says("TaintsApplied", "InvalidTaint"))["message"]
+    assert (await site.runner(runner))["status"]["taints"] == "dev:NoClaim"
+
+
 async def test_a_drained_group_is_empty_until_it_is_not(operated: Site) -> None:
     site = operated
     names = set(await two(site))
@@ -133,6 +156,14 @@ async def test_a_drained_group_is_empty_until_it_is_not(operated: Site) -> None:
     await site.settled(2)
     assert {each["metadata"]["name"] for each in await site.runners()} == names
     await site.until(lambda: site.marked("runs"), "the job that waited is done")
+    await site.run("annotate", "rgrp", "builds", f"{TAINTS}=dev:NoClaim")
+    await site.until(lambda: site.queue.database.value(GROUP_TAINTS), "the database has it")
+    await site.run("annotate", "rgrp", "builds", f"{TAINTS}-")
+
+    async def free() -> bool:
+        return not await site.queue.database.value(GROUP_TAINTS)
+
+    await site.until(free, "the database has it no more, although it was there only for a moment")
 
 
 def taints_applied(thing: Json) -> Json:

@@ -78,3 +78,14 @@ async def test_whoever_operates_nothing_takes_no_office(login: Login) -> None:
     runner = await login("runner", "builds")
     with pytest.raises(NotAllowedError):
         await runner.value("SELECT paceline.take_office($1, 'x')", INSTALL)
+
+
+async def test_an_operator_of_other_pools_drives_nobody_out_of_office(database: Database, login: Login) -> None:
+    await put(Operating(database, Office(INSTALL, "a-1")))
+    take = "SELECT paceline.take_office($1, $2)"
+    stranger = await login("operator", "mail")
+    with pytest.raises(NotAllowedError):
+        await stranger.value(take, INSTALL, "x")
+    assert await stranger.value(take, INSTALL, "a-1") == 1, "another login of who is in office"
+    assert await stranger.value(take, "another", "x") == 1
+    assert await (await login("operator", "builds")).value(take, INSTALL, "b-1") == 2

@@ -126,9 +126,22 @@ async def test_a_promotion_holds_while_its_runner_is_eligible_and_no_longer(
     await _taint(queue, second, "NoLead")
     assert (await _leader(queue))[0] == "first"
     await _taint(queue, second)
+    assert (await _leader(queue))[0] == "first", "it is over, not only suspended"
+    await queue.database.value("SELECT paceline.promote($1, $2)", group, second.runner)
     assert (await _leader(queue))[0] == "second"
     await queue.database.value("SELECT paceline.promote($1, NULL)", group)
     assert (await _leader(queue))[0] == "second", "a younger leader stays until an older one was active for 30 s"
+
+
+async def test_one_that_cannot_lead_now_does_not_lead_later_by_a_promotion(
+    queue: Queue, register: Register, group: int
+) -> None:
+    await register("first", group="leaders")
+    second = await register("second", group="leaders")
+    await _taint(queue, second, "NoLead")
+    await queue.database.value("SELECT paceline.promote($1, $2)", group, second.runner)
+    await _taint(queue, second)
+    assert (await _leader(queue))[0] == "first"
 
 
 @pytest.mark.usefixtures("group")

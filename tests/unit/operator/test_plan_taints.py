@@ -110,6 +110,10 @@ def test_a_drained_group_has_no_size(annotations: dict[str, str]) -> None:
     assert (made.size, made.actions) == (0, ())
 
 
+def test_a_group_that_the_database_drains_has_no_size() -> None:
+    assert decide(replace(seen(3), kept_taints="maint:Drain", budget=0)).actions == ()
+
+
 def test_a_group_stays_drained_while_its_taints_cannot_be_read() -> None:
     found = replace(seen(3, annotations={TAINTS: "maint:Drian"}), kept_taints="maint:Drain", budget=0)
     assert decide(found).actions == ()

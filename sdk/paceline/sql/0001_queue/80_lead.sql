@@ -39,18 +39,21 @@ BEGIN
     END IF;
     SELECT c.runner, c.incarnation INTO v_runner, v_incarnation FROM paceline.candidate(p_group) c;
     UPDATE paceline.leader l
-       SET runner = v_runner, incarnation = v_incarnation, epoch = l.epoch + 1, since = clock_timestamp()
+       SET runner = v_runner, incarnation = v_incarnation, epoch = l.epoch + 1, since = clock_timestamp(),
+           promoted = CASE WHEN l.promoted = v_runner THEN v_runner END   -- a promotion ends when its Runner cannot lead
      WHERE l.grp = p_group AND l.incarnation IS DISTINCT FROM v_incarnation;
     IF FOUND THEN
         PERFORM paceline.wake(ARRAY(SELECT g.pool FROM paceline.runner_group g WHERE g.id = p_group));
     END IF;
 END $$;
 
--- Make a Runner the leader for as long as it is eligible; NULL ends a promotion.
+-- Make a Runner the leader until it is not eligible any more; NULL ends a promotion. One that cannot lead now is not
+-- promoted.
 CREATE FUNCTION paceline.promote(p_group integer, p_runner bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM paceline.require((SELECT g.pool FROM paceline.runner_group g WHERE g.id = p_group), 'operator', 'gateway');
     UPDATE paceline.leader l SET promoted = p_runner WHERE l.grp = p_group;
     PERFORM paceline.elect(p_group);
+    UPDATE paceline.leader l SET promoted = NULL WHERE l.grp = p_group AND l.promoted IS DISTINCT FROM l.runner;
 END $$;

@@ -7,12 +7,19 @@ CREATE TABLE paceline.office (
     since timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- One holder has one epoch, however many logins it comes with.
+-- One holder has one epoch, however many logins it comes with. A login that operates none of an installation's groups
+-- drives nobody out of its office.
 CREATE FUNCTION paceline.take_office(p_install text, p_holder text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE v_epoch bigint;
+DECLARE
+    v_pools constant integer[] := paceline.visible(NULL, 'operator');   -- an error for whoever operates nothing
+    v_theirs constant integer[] := ARRAY(SELECT DISTINCT g.pool FROM paceline.runner_group g WHERE g.install = p_install);
+    v_epoch bigint;
 BEGIN
-    PERFORM paceline.visible(NULL, 'operator');   -- an error for whoever operates nothing
+    IF v_theirs <> '{}' AND NOT v_theirs && v_pools
+       AND NOT EXISTS (SELECT FROM paceline.office o WHERE o.install = p_install AND o.holder = p_holder) THEN
+        PERFORM paceline.require(v_theirs[1], 'operator');
+    END IF;
     INSERT INTO paceline.office AS o (install, holder, epoch) VALUES (p_install, p_holder, 1)
     ON CONFLICT (install) DO UPDATE
        SET epoch = o.epoch + (o.holder <> excluded.holder)::integer, holder = excluded.holder,
