@@ -60,11 +60,7 @@ class Site(Watcher):
 
     def start_operator(self, port: int = 0, **env: str) -> Forked:
         """Start one that looks after this namespace only."""
-        words = [
-            "operator", "--namespaces", self.namespace, "--install", self.namespace,
-            "--lease-namespace", self.namespace,
-            "--kubeconfig", str(self.kubeconfig), "--listen", f"127.0.0.1:{port or self.port}", "--log-format", "json",
-        ]  # fmt: skip
+        words = self.operator_words(port or self.port)
         path = self.scratch / f"operator-{len(self.processes)}.log"
         with path.open("wb") as log, Path(os.devnull).open() as nothing:
             process = Forked(
@@ -72,6 +68,14 @@ class Site(Watcher):
             )
         self.processes.append(process)
         return process
+
+    def operator_words(self, port: int) -> list[str]:
+        """What comes after `paceline`."""
+        return [
+            "operator", "--namespaces", self.namespace, "--install", self.namespace,
+            "--lease-namespace", self.namespace,
+            "--kubeconfig", str(self.kubeconfig), "--listen", f"127.0.0.1:{port}", "--log-format", "json",
+        ]  # fmt: skip
 
     def start_laptop(self, name: str = "laptop", group: str = "builds") -> Forked:
         """Start a runner outside the cluster."""
