@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline import cron
-from paceline.cron import CronEntry, latest_missed, next_after
+from paceline.cron import CronEntry
 from paceline.errors import InvalidInputError
 from paceline.job import NewJob
+from paceline.schedule import ANY_MOMENT, find_zone, latest_missed, next_after
 
 BERLIN = "Europe/Berlin"
 SECOND = timedelta(seconds=1)
@@ -26,7 +26,7 @@ def utc(text: str) -> datetime:
 
 def ticks(schedule: str, timezone: str, start: str, count: int) -> list[str]:
     """The next ticks by the clock on the wall, with the offset."""
-    zone, found, moment = cron._zone(timezone), [], utc(start)
+    zone, found, moment = find_zone(timezone), [], utc(start)
     for _ in range(count):
         moment = next_after(schedule, timezone, moment)
         found.append(moment.astimezone(zone).strftime("%d %H:%M:%S %z"))
@@ -132,7 +132,7 @@ def test_the_next_tick_is_always_later(schedule: str, timezone: str, change: dat
 @given(st.one_of(st.text(max_size=300), st.text(alphabet="0123456789*/,-#LW ", max_size=40)))
 def test_whatever_is_typed_is_a_schedule_or_a_clear_error(text: str) -> None:
     try:
-        said = next_after(text, "UTC", cron.ANY_MOMENT).isoformat()
+        said = next_after(text, "UTC", ANY_MOMENT).isoformat()
     except InvalidInputError as error:
         said = str(error)
     assert said.startswith(("20", "schedule "))
@@ -171,11 +171,11 @@ def test_whatever_is_typed_is_a_schedule_or_a_clear_error(text: str) -> None:
             'overlap "never" is unknown',
         ),
         (
-            lambda: CronEntry(name="a", schedule="* * * * *", job=NewJob(kind="m", run_at=cron.ANY_MOMENT)),
+            lambda: CronEntry(name="a", schedule="* * * * *", job=NewJob(kind="m", run_at=ANY_MOMENT)),
             "job.run_at is one moment",
         ),
         (
-            lambda: CronEntry(name="a", schedule="* * * * *", job=NewJob(kind="m", expires_at=cron.ANY_MOMENT)),
+            lambda: CronEntry(name="a", schedule="* * * * *", job=NewJob(kind="m", expires_at=ANY_MOMENT)),
             "job.expires_at is one moment",
         ),
         (
@@ -206,4 +206,4 @@ def test_a_bad_field_is_named_with_the_fix(make: Make, words: str) -> None:
 def test_a_machine_without_time_zone_data_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zoneinfo, "available_timezones", set)
     with pytest.raises(InvalidInputError, match="pip install tzdata"):
-        next_after("* * * * *", "Europe/Nowhere", cron.ANY_MOMENT)
+        next_after("* * * * *", "Europe/Nowhere", ANY_MOMENT)
