@@ -150,6 +150,16 @@ def mutate(
 
 
 @app.command()
+def hpa_golden() -> None:
+    """Ask the HPA of the pinned Kubernetes for the answers that scaling is tested against."""
+    from paceline_dev import REPOSITORY
+    from paceline_dev.hpa.cases import write_golden
+    from paceline_dev.progress import stderr_reporter
+
+    write_golden(REPOSITORY / "tests" / "unit" / "scaling" / "hpa.jsonl", stderr_reporter())
+
+
+@app.command()
 def manifests() -> None:
     """Validate every manifest in manifests/ and crds/ without a cluster."""
     from paceline_dev.manifests import validate

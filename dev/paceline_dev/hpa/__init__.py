@@ -1,0 +1,1 @@
+"""Golden cases for scaling, answered by the HPA itself."""
