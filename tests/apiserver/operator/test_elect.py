@@ -109,13 +109,15 @@ async def test_who_does_not_renew_in_time_may_not_act_and_another_takes_over(
 
 async def test_a_released_lease_is_taken_at_once(cluster: KubernetesCluster, namespace: str) -> None:
     clock = Clock()
-    async with running(cluster, namespace, "a", clock) as first:
-        await until(first.elector.leads)
-        async with running(cluster, namespace, "b", clock) as second:
-            await turns(cluster, namespace)
-            await first.elector.release()
-            assert not first.elector.leads()
-            await until(lambda: first.elector.leads() or second.elector.leads())
+    first = Elector(cluster, namespace, "paceline-operator", "a", clock=clock)
+    assert await first._look() is None
+    assert await first._write()
+    async with running(cluster, namespace, "b", clock) as second:
+        await asyncio.sleep(0.2)
+        assert second.terms == []
+        await first.release()
+        assert not first.leads()
+        await until(second.elector.leads)
 
 
 async def test_a_lease_that_is_deleted_is_made_again_by_its_holder(cluster: KubernetesCluster, namespace: str) -> None:
