@@ -4,14 +4,16 @@ Every call asks one SQL function, which wants the role `operator` on the group's
 that `put_group` returned; one that has been deleted meanwhile is a `NotFoundError`.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from paceline.database import Database
 from paceline.errors import NotInOfficeError
 from paceline.reading import CAP
+from paceline.scaling import ScalingKept, as_json
 from paceline.seen import GroupSnapshot, read
 from paceline.taint import Taint, taint_columns
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from paceline.database import Record
 
 PUT_GROUP: Final = "paceline.put_group($1, $2, $3, $4, p_leader => $5, p_slots => $6, p_tags => $7, p_paused => $8)"
+ASLEEP: Final = "paceline_asleep"
+"""The channel of all groups at zero."""
 LOOK_AT_GROUPS: Final = """\
 SELECT g.id AS grp, l.* FROM unnest($1::integer[]) AS g (id) CROSS JOIN LATERAL paceline.look_at_group(g.id) AS l"""
 
@@ -96,6 +100,16 @@ class GroupObserved(GroupSnapshot):
     """The last registration of them all; 0 if there is none."""
     taints: str
     """Those of the group itself, as `parse_taints` reads them."""
+    share: int
+    """Of `ready` what is this group's: jobs that several groups could claim are split among them."""
+    elsewhere: int
+    """Of `running` what runners outside the cluster hold, and those that leave."""
+    tainted: int
+    """Active Runners in the cluster with a NoClaim taint of their own."""
+    tainted_running: int
+    """Jobs that those hold."""
+    tolerating: int
+    """Ready jobs that those could claim, at most as many as they have free slots."""
 
 
 @dataclass(slots=True)
@@ -164,9 +178,12 @@ class Operating:
         rows = await self._database.rows("SELECT * FROM paceline.list_groups($1)", install)
         return [read(GroupSeen, row) for row in rows]
 
-    async def observe(self, install: str, cap: int = CAP) -> list[GroupObserved]:
-        """Do the housekeeping if it is due, and see how the installation's groups stand: one call for all of them."""
-        rows = await self._database.rows("SELECT * FROM paceline.observe($1, $2)", install, cap)
+    async def observe(self, install: str, asleep: Iterable[int] = (), cap: int = CAP) -> list[GroupObserved]:
+        """Do the housekeeping if it is due, and see how the installation's groups stand: one call for all of them.
+
+        `asleep` are groups without runners: for the next minute whoever makes work for them notifies `ASLEEP`.
+        """
+        rows = await self._database.rows("SELECT * FROM paceline.survey($1, $2, $3)", install, list(asleep), cap)
         return [read(GroupObserved, row) for row in rows]
 
     async def look_at_group(self, group: int) -> list[RegistrationSeen]:
@@ -185,6 +202,16 @@ class Operating:
         """Numbers for so many new Runners; none is ever given twice."""
         (row,) = await self._act("paceline.number_runners($1, $2)", group, count)
         return range(int(row[0]), int(row[0]) + count)
+
+    async def put_scaling(self, group: int, weight: int) -> dict[str, Any]:
+        """Say how much of what others could claim too is this group's; returns what was kept of its scaling."""
+        (row,) = await self._act("paceline.put_scaling($1, $2)", group, weight)
+        found: dict[str, Any] = json.loads(row[0])
+        return found
+
+    async def keep_scaling(self, kept: Iterable[ScalingKept]) -> None:
+        """Keep what several groups' scaling remembers and has decided."""
+        await self._act("paceline.keep_scaling($1)", as_json(kept))
 
     async def retire(self, group: int, count: int, *, unready: Iterable[str] = (), revision: str | None) -> list[str]:
         """Choose at most `count` in-cluster Runners that hold no job; from now on they claim nothing. Returns them.

@@ -6,10 +6,11 @@ is asked for with the last row of this one.
 
 import dataclasses
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from paceline.database import Database
 from paceline.job import JobId
+from paceline.scaling import DecisionSeen
 from paceline.seen import (
     Attempt,
     DeadJob,
@@ -49,6 +50,15 @@ class Reader:
         """Ready jobs that nobody could claim, with the reason."""
         rows = await self._database.rows("SELECT * FROM paceline.unclaimable($1)", pool)
         return [read(Unclaimable, row) for row in rows]
+
+    async def list_decisions(
+        self, install: str, namespace: str, group: str, *, since: timedelta = timedelta(hours=1), most: int = 1000
+    ) -> list[DecisionSeen]:
+        """Why a group had the sizes that it had, the newest first; they are kept for a week."""
+        sql = "SELECT * FROM paceline.list_decisions($1, $2, $3, $4, $5)"
+        return [
+            read(DecisionSeen, row) for row in await self._database.rows(sql, install, namespace, group, since, most)
+        ]
 
     async def list_pools(self, cap: int = CAP) -> list[PoolSeen]:
         """The pools that the login may read, by name."""

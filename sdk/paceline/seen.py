@@ -17,7 +17,7 @@ LiveState = Literal["scheduled", "blocked", "ready", "running"]
 EndState = Literal["done", "cancelled", "expired", "dead"]
 RunnerState = Literal["active", "draining", "stale"]
 
-JSON_FIELDS: Final = frozenset({"payload", "result", "progress"})
+JSON_FIELDS: Final = frozenset({"payload", "result", "progress", "inputs", "proposals"})
 T = TypeVar("T")
 
 

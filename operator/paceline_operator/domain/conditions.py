@@ -7,6 +7,7 @@ from typing import Literal
 
 from paceline_operator.api.meta import Condition
 from paceline_operator.domain.reasons import Reason
+from paceline_operator.domain.scaling.reasons import ScaleReason
 
 LONGEST_MESSAGE = 1024
 
@@ -17,21 +18,21 @@ class Finding:
 
     type: str
     status: Literal["True", "False", "Unknown"]
-    reason: Reason
+    reason: Reason | ScaleReason
     message: str = ""
 
 
-def yes(type: str, reason: Reason, message: str = "") -> Finding:  # noqa: A002 -- what Kubernetes calls it
+def yes(type: str, reason: Reason | ScaleReason, message: str = "") -> Finding:  # noqa: A002 -- what Kubernetes calls it
     """It is so."""
     return Finding(type, "True", reason, message)
 
 
-def no(type: str, reason: Reason, message: str = "") -> Finding:  # noqa: A002
+def no(type: str, reason: Reason | ScaleReason, message: str = "") -> Finding:  # noqa: A002
     """It is not so."""
     return Finding(type, "False", reason, message)
 
 
-def unknown(type: str, reason: Reason, message: str = "") -> Finding:  # noqa: A002
+def unknown(type: str, reason: Reason | ScaleReason, message: str = "") -> Finding:  # noqa: A002
     """Nobody knows."""
     return Finding(type, "Unknown", reason, message)
 

@@ -30,6 +30,7 @@ from paceline_operator.domain.external import mirror
 from paceline_operator.domain.failures import Memory, count_ends, is_failure
 from paceline_operator.domain.levers import is_paused
 from paceline_operator.domain.lives import Life, lives_of
+from paceline_operator.domain.scaling.decide import ScaleReason
 from paceline_operator.domain.seen import GroupSeen, NodeSeen, PodSeen
 from paceline_operator.domain.size import decide_size
 from paceline_operator.domain.taints import read_declared
@@ -53,11 +54,13 @@ class Plan:
 
 
 def plan(seen: GroupSeen, memory: Memory) -> Plan:
-    """Decide. With the database away nothing is created or deleted: who works goes on, who waits stays."""
+    """Decide. With the database away nothing is deleted, and only a fallback creates: who works or waits goes on."""
     lives = lives_of(seen)
-    size = decide_size(seen.group, sum(life.staying for life in lives), drained=seen.drained).replicas
+    staying = sum(life.staying for life in lives)
+    size = decide_size(seen.group, staying, seen.decided, drained=seen.drained).replicas
     if seen.registrations is None:
-        return Plan((), memory, lives, size)
+        again_at = seen.decided.again_at if seen.decided else None
+        return Plan(_blindly(seen, memory, lives, size - staying), memory, lives, size, again_at)
     given_up = _given_up(seen, lives)
     memory = count_ends(memory, seen.pods, _born(lives), seen.now, given_up)
     actions: list[Action] = []
@@ -85,6 +88,16 @@ def plan(seen: GroupSeen, memory: Memory) -> Plan:
     if (least := max(0, size - seen.group.spec.disruption_budget.max_unavailable)) != seen.budget:
         actions.append(SetBudget(least))
     return Plan(tuple(actions), memory, lives, size, _again_at(seen, lives_here, memory, size))
+
+
+def _blindly(seen: GroupSeen, memory: Memory, lives: tuple[Life, ...], missing: int) -> tuple[Action, ...]:
+    """Runners that a fallback asks for; they claim as soon as they reach the database, whether we do or not."""
+    decided = seen.decided
+    if missing <= 0 or decided is None or decided.reason is not ScaleReason.FALLBACK or seen.template_problem:
+        return ()
+    budget = _Budget(seen, memory, lives)
+    allowed = sum(budget.take() for _ in range(missing))
+    return (CreateRunners(allowed),) if allowed else ()
 
 
 def cleanup_within(seen: GroupSeen) -> timedelta:
@@ -248,6 +261,8 @@ def _again_at(seen: GroupSeen, lives: tuple[Life, ...], memory: Memory, size: in
     ]
     if (trial := memory.trial_at()) is not None:
         moments.append(trial)
+    if seen.decided is not None and seen.decided.again_at is not None:
+        moments.append(seen.decided.again_at)
     if sum(life.staying for life in lives) > size:
         moments.append(seen.now + timedelta(seconds=1))  # somebody busy may have become idle
     return min((each for each in moments if each > seen.now), default=None)

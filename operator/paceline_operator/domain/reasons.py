@@ -64,6 +64,16 @@ class Reason(StrEnum):
     """spec.replicas counts, and nobody else writes it."""
     EXTERNAL = "External"
     """An HPA or KEDA writes spec.replicas."""
+    INTERNAL = "Internal"
+    """The queue decides; status.recommendation says how and why."""
+    RECOMMEND_ONLY = "RecommendOnly"
+    """spec.replicas counts; status.recommendation says what the queue would want."""
+    QUEUE_UNKNOWN = "QueueUnknown"
+    """The queue has not been read yet: the size stays."""
+    QUEUE_UNREADABLE = "QueueUnreadable"
+    """The queue cannot be read: the size stays, or follows autoscaling.fallback."""
+    INVALID_SCHEDULE = "InvalidSchedule"
+    """A schedule never counts: the message names it. All else does."""
 
     # LeaderElected
     ELECTED = "Elected"

@@ -12,6 +12,7 @@ from paceline_operator.domain.names import selector
 from paceline_operator.domain.plan import Plan
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.report_runner import taints_applied
+from paceline_operator.domain.report_scaling import recommend, report_scaling
 from paceline_operator.domain.seen import GroupSeen
 from paceline_operator.domain.taints import declared
 
@@ -68,7 +69,7 @@ def report_group(
         _ready(seen, plan, counts, trouble),
         _available(plan, counts, known=known),
         _progressing(seen, plan, counts, trouble),
-        _scaling(seen),
+        *report_scaling(seen),
         _queue(trouble),
         *([_leader(leader, known=known)] if group.spec.dispatch == "Leader" else []),
         *taints_applied(declared(group).problem, old.conditions),
@@ -85,7 +86,7 @@ def report_group(
         selector=selector(group.metadata.name),
         leader=leader if group.spec.dispatch == "Leader" else None,
         queue=queue or old.queue,
-        recommendation=old.recommendation,
+        recommendation=recommend(seen),
         current_revision=seen.revision or None,
         update_revision=seen.revision or None,
         observed_generation=group.metadata.generation,
@@ -153,13 +154,6 @@ def _progressing(seen: GroupSeen, plan: Plan, counts: Counts, trouble: Trouble) 
     return yes(
         "Progressing", Reason.PROGRESSING, f"{counts.staying} of {plan.size} runners are there, {counts.leaving} leave"
     )
-
-
-def _scaling(seen: GroupSeen) -> Finding:
-    mode = seen.group.spec.scaling_mode
-    if mode == "External":
-        return yes("ScalingActive", Reason.EXTERNAL, "spec.replicas is another's to write: an HPA's or KEDA's")
-    return no("ScalingActive", Reason.MANUAL, "spec.replicas counts")
 
 
 def _queue(trouble: Trouble) -> Finding:

@@ -15,6 +15,7 @@ from paceline_operator.domain.names import (
     RUNNER_CONTAINER,
     boot_of,
 )
+from paceline_operator.domain.scaling.decide import Decision
 from paceline_operator.domain.taints import Declared, declared, drain_in
 
 EVICT_ANNOTATIONS = ("cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt")
@@ -147,6 +148,10 @@ class GroupSeen:
     """minAvailable of the PodDisruptionBudget; None if there is none."""
     kept_taints: str = ""
     """The group's own, as the database has them: whoever gave them, and also while the object's cannot be read."""
+    unread: datetime | None = None
+    """Since when the queue cannot be read."""
+    decided: Decision | None = None
+    """The size that its queue wants; None while nothing is known of it, or nobody wants to know."""
 
     @property
     def drained(self) -> bool:

@@ -59,37 +59,23 @@ class Outcome:
 class Actor:
     """Acts for one group."""
 
-    def __init__(self, cluster: Cluster, operating: Operating, group: RunnerGroup, number: int, install: str) -> None:
-        """`number` is the group's in its database."""
-        self._cluster, self._operating, self._group = cluster, operating, group
-        self._number, self._install = number, install
+    def __init__(
+        self, cluster: Cluster, operating: Operating | None, group: RunnerGroup, number: int | None, install: str
+    ) -> None:
+        """`number` is the group's in its database. Without a database only what needs none can be done."""
+        self._cluster, self._group, self._install = cluster, group, install
+        self._database = None if operating is None or number is None else (operating, number)
         self._namespace = group.metadata.namespace
 
     async def carry_out(self, actions: Sequence[Action], seen: GroupSeen) -> Outcome:
         """All of it; what fails on its own account is seen again with the next look."""
         outcome = Outcome()
-        for action in actions:
-            match action:
-                case Fence(causes):
-                    outcome.fenced = await self._operating.fence_pods(self._number, causes)
-                case Suspect(pods):
-                    await self._operating.suspect_pods(self._number, sorted(pods))
-                case Retire(count, unready):
-                    outcome.retired = await self._operating.retire(
-                        self._number, count, unready=unready, revision=seen.revision
-                    )
-                case Drain(runners):
-                    outcome.drained += await self._operating.drain_runners(self._number, runners)
-                case Forget(runners):
-                    await self._operating.forget_runners(self._number, runners)
-                case SetTaints(runner, source, taints, external):
-                    await self._operating.taint_runner(self._number, runner, source, taints, external=external)
-                case _:
-                    pass
+        if self._database is not None:
+            await self._tell(*self._database, actions, seen, outcome)
         starts: list[str | CreatePod] = [each for each in actions if isinstance(each, CreatePod)]
         for action in actions:
             if isinstance(action, CreateRunners):
-                outcome.created = await self._names(action.count)
+                outcome.created = await self._names(action.count, seen)
                 starts += outcome.created
         others = [
             self._change(each)
@@ -100,6 +86,27 @@ class Actor:
         if starts:
             outcome.refused = await self._start(starts)
         return outcome
+
+    async def _tell(
+        self, operating: Operating, number: int, actions: Sequence[Action], seen: GroupSeen, outcome: Outcome
+    ) -> None:
+        """What the database has to know."""
+        for action in actions:
+            match action:
+                case Fence(causes):
+                    outcome.fenced = await operating.fence_pods(number, causes)
+                case Suspect(pods):
+                    await operating.suspect_pods(number, sorted(pods))
+                case Retire(count, unready):
+                    outcome.retired = await operating.retire(number, count, unready=unready, revision=seen.revision)
+                case Drain(runners):
+                    outcome.drained += await operating.drain_runners(number, runners)
+                case Forget(runners):
+                    await operating.forget_runners(number, runners)
+                case SetTaints(runner, source, taints, external):
+                    await operating.taint_runner(number, runner, source, taints, external=external)
+                case _:
+                    pass
 
     async def _change(
         self, action: DeleteRunner | DeletePod | Protect | Relabel | MarkLeader | Mirror | SetBudget
@@ -123,10 +130,15 @@ class Actor:
     async def _mark(self, pod: str, uid: str, **metadata: Mapping[str, str | None]) -> None:
         await self._cluster.patch(POD, self._namespace, pod, {"metadata": metadata}, uid=uid)
 
-    async def _names(self, count: int) -> list[str]:
+    async def _names(self, count: int, seen: GroupSeen) -> list[str]:
+        """Names that nobody had before: numbered by the database, or while that is away by what is there already."""
         meta = self._group.metadata
-        numbers = await self._operating.number_runners(self._number, count)
-        return [runner_name(meta.name, meta.uid, number) for number in numbers]
+        if self._database is None:
+            unread = seen.unread.isoformat() if seen.unread else ""
+            first = sum(runner.owned for runner in seen.runners)
+            return [runner_name(meta.name, f"{meta.uid} {unread}", first + each) for each in range(count)]
+        operating, number = self._database
+        return [runner_name(meta.name, meta.uid, each) for each in await operating.number_runners(number, count)]
 
     async def _start(self, starts: Sequence[str | CreatePod]) -> tuple[Reason, str] | None:
         """Try one, then the others: what the API server refuses it is asked only once."""

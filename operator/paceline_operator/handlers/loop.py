@@ -13,10 +13,11 @@ from pydantic import ValidationError
 
 from paceline.errors import PacelineError
 from paceline.operating import Operating, RegistrationSeen
-from paceline_operator.adapters.queues import Key, QueueTroubleError
+from paceline_operator.adapters.queue import Key, QueueTroubleError
 from paceline_operator.api.v1alpha1 import RunnerGroup
 from paceline_operator.domain.actions import CreatePod, CreateRunners
 from paceline_operator.domain.failures import Memory
+from paceline_operator.domain.lives import lives_of
 from paceline_operator.domain.names import CLEANUP
 from paceline_operator.domain.plan import Plan, cleanup_within, plan
 from paceline_operator.domain.seen import GroupSeen
@@ -128,6 +129,9 @@ class GroupLoop:
             hold_starts=self._refusals.holds(seen.revision, seen.now),
             kept_taints=member.observed.taints if member.observed else "",
         )
+        current = sum(life.staying for life in lives_of(seen))
+        decided = member.scaler.turn(group, current, member.observed, member.unread, seen.now)
+        seen = replace(seen, unread=member.unread, decided=decided)
         return seen, plan(seen, self._memory)
 
     async def _database(self, group: RunnerGroup) -> tuple[Operating | None, QueueTroubleError | None]:
@@ -137,11 +141,10 @@ class GroupLoop:
             return None, trouble
 
     async def _act(self, made: Plan, seen: GroupSeen, operating: Operating | None) -> Outcome:
-        number = self._membership.number
-        if operating is None or number is None:
-            return Outcome()
-        actor = Actor(self._services.cluster, operating, seen.group, number, self._services.install)
+        actor = Actor(self._services.cluster, operating, seen.group, self._membership.number, self._services.install)
         outcome = await actor.carry_out(made.actions, seen)
+        if change := len(outcome.created) - len(outcome.retired):
+            self._membership.scaler.carried_out(change, seen.now)
         tried = any(isinstance(each, CreateRunners | CreatePod) for each in made.actions)
         self._refusals.note(outcome.refused, seen.revision, seen.now, tried=tried)
         return outcome

@@ -5,7 +5,7 @@ import logging
 import time
 from typing import Final
 
-from paceline_operator.adapters.queues import Key
+from paceline_operator.adapters.queue import Key
 from paceline_operator.handlers.loop import GroupLoop
 from paceline_operator.handlers.services import Services
 

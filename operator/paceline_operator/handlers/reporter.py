@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from paceline.operating import GroupObserved
-from paceline_operator.adapters.queues import Key, QueueTroubleError
+from paceline_operator.adapters.queue import Key, QueueTroubleError
 from paceline_operator.api.schema import JsonDict
 from paceline_operator.api.v1alpha1 import Leader, QueueStatus, Runner, RunnerGroup, RunnerGroupStatus, RunnerStatus
 from paceline_operator.domain.plan import Plan
@@ -17,7 +17,7 @@ from paceline_operator.domain.report_runner import report_other, report_runner
 from paceline_operator.domain.seen import GroupSeen
 from paceline_operator.handlers.act import Outcome
 from paceline_operator.handlers.services import Services
-from paceline_operator.handlers.tell import tell_outcome, tell_status, tell_taints
+from paceline_operator.handlers.tell import tell_decision, tell_ignored, tell_outcome, tell_status, tell_taints
 from paceline_operator.ports.cluster import Manifest
 from paceline_operator.ports.errors import ConflictError
 from paceline_operator.ports.resources import RUNNER, RUNNER_GROUP
@@ -33,6 +33,8 @@ class Reporter:
         """For the group of that namespace and name."""
         self._key, self._services = key, services
         self._numbers_at = 0.0
+        self._replicas: int | None = None
+        """spec.replicas, as last seen."""
 
     async def report(
         self, raw: Manifest, seen: GroupSeen, made: Plan, outcome: Outcome, trouble: QueueTroubleError | None,
@@ -53,6 +55,10 @@ class Reporter:
         )
         self._measure(made, observed, trouble)
         await tell_outcome(self._services, raw, outcome, made)
+        await tell_decision(self._services, raw, group, seen.decided)
+        if self._replicas not in (None, group.spec.replicas) and group.spec.scaling_mode == "Internal":
+            await tell_ignored(self._services, raw, group.spec.replicas)
+        self._replicas = group.spec.replicas
         written = True
         if status != group.status:
             written = await self._write(raw, status)

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterable
 
-from paceline_operator.api.v1alpha1 import Condition, Runner, RunnerGroupStatus, RunnerStatus
+from paceline_operator.api.v1alpha1 import Condition, Runner, RunnerGroup, RunnerGroupStatus, RunnerStatus
 from paceline_operator.domain.actions import CreatePod, DeleteRunner, Why
 from paceline_operator.domain.plan import Plan
+from paceline_operator.domain.report_scaling import explain
+from paceline_operator.domain.scaling.decide import Decision
 from paceline_operator.handlers.act import Outcome
 from paceline_operator.handlers.services import Services
 from paceline_operator.ports.cluster import Manifest
 
-WATCHED = ("QueueReachable", "Progressing", "LeaderElected", "Paused", "TaintsApplied")
+WATCHED = ("QueueReachable", "Progressing", "LeaderElected", "Paused", "TaintsApplied", "ScalingActive")
 """Conditions whose changes are told; the others follow from these."""
+CHOSEN = ("Manual", "RecommendOnly", "Paused")
+"""Reasons that somebody wanted: what is not so because of them is nothing to warn of."""
 NAMED = 5
 
 
@@ -37,6 +41,24 @@ async def tell_outcome(services: Services, about: Manifest, outcome: Outcome, ma
         await services.events.post(about, "Normal", "LifetimeServed", f"{_names(served)} are done", "Delete")
 
 
+async def tell_decision(services: Services, about: Manifest, old: RunnerGroup, decided: Decision | None) -> None:
+    """A size that the queue wants, and that the group did not have before."""
+    was = old.status.recommendation.replicas if old.status.recommendation else None
+    if decided is None or decided.replicas == was or old.spec.scaling_mode != "Internal":
+        return
+    text = f"{decided.replicas} runners{'' if was is None else f' instead of {was}'}: {explain(decided)}"
+    await services.events.post(about, "Normal", "Rescaled", text, "Scale")
+
+
+async def tell_ignored(services: Services, about: Manifest, replicas: int) -> None:
+    """Somebody has written spec.replicas, where it does not count."""
+    text = (
+        f"spec.replicas was set to {replicas}, and is not read: autoscaling.mode is Internal. Somebody else who scales "
+        "this group (kubectl scale, an HPA) needs mode External or Off"
+    )
+    await services.events.post(about, "Warning", "ReplicasIgnored", text, "Scale")
+
+
 async def tell_status(services: Services, about: Manifest, old: RunnerGroupStatus, new: RunnerGroupStatus) -> None:
     """What has become true or ceased to be."""
     await _tell_conditions(services, about, old.conditions, new.conditions)
@@ -59,14 +81,14 @@ async def _tell_conditions(
     before = {each.type: each for each in old}
     for condition in new:
         if condition.type in WATCHED and _changed(before.get(condition.type), condition):
-            bad = condition.status == "False" and condition.type != "Paused"
+            bad = condition.status == "False" and condition.type != "Paused" and condition.reason not in CHOSEN
             text = condition.message or otherwise or f"{condition.type} is {condition.status}"
             await services.events.post(about, "Warning" if bad else "Normal", condition.reason, text, "Report")
 
 
 def _changed(before: Condition | None, now: Condition) -> bool:
     if before is None:
-        return now.status == "False" and now.type != "Paused"
+        return now.status == "False" and now.type != "Paused" and now.reason not in CHOSEN
     quotes = now.type == "TaintsApplied" and before.message != now.message
     return before.status != now.status or (now.status == "False" and (before.reason != now.reason or quotes))
 

@@ -11,9 +11,11 @@ from paceline.operating import Office, Operating
 from paceline_operator.adapters.access import Kubeconfig
 from paceline_operator.adapters.cluster import KubernetesCluster
 from paceline_operator.adapters.events import Events
-from paceline_operator.adapters.queues import CREWS_EVERY, Queue, Queues
+from paceline_operator.adapters.queue import CREWS_EVERY, Queue
+from paceline_operator.adapters.queues import Queues
 from paceline_operator.handlers.loop import GroupLoop
 from paceline_operator.handlers.metrics import Metrics
+from paceline_operator.handlers.scaler import Scaler
 from paceline_operator.handlers.services import Services
 
 pytestmark = pytest.mark.timeout(120)
@@ -41,7 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 async def services(site: Site, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Services]:
     """An operator's own, without the loops and without the look that is made every second."""
-    monkeypatch.setattr("paceline_operator.adapters.queues.LOOK_SECONDS", 3600.0)
+    monkeypatch.setattr("paceline_operator.adapters.queue.LOOK_SECONDS", 3600.0)
     async with AsyncExitStack() as stack:
         cluster = await stack.enter_async_context(KubernetesCluster(Kubeconfig(str(site.kubeconfig))))
         queues = Queues(cluster, lambda: Office(site.namespace, "test"), lambda _: None)
@@ -52,7 +54,7 @@ async def services(site: Site, asked: list[str], monkeypatch: pytest.MonkeyPatch
 
 
 async def _queue(site: Site, services: Services) -> Queue:
-    return await services.queues.of((site.namespace, "builds"), "db")
+    return await services.queues.of((site.namespace, "builds"), "db", Scaler())
 
 
 async def _looks(queue: Queue, count: int) -> None:

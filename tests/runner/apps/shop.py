@@ -205,3 +205,11 @@ async def fork(_: object) -> str:
 @jobs.handler("fork-sync")
 def fork_sync(_: object) -> str:
     return _forked()
+
+
+@jobs.handler("later", retry=Fixed(timedelta(seconds=4)))
+async def later(_: object, context: Context) -> None:
+    """Succeeds with its second try."""
+    mark("tried", str(context.job_id))
+    if context.tries == 0:
+        raise ValueError("not yet")

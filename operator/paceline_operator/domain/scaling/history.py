@@ -75,7 +75,7 @@ class History:
         """By how many runners the size has grown since a moment."""
         return sum(each.change for each in self.changes if each.at > moment)
 
-    def as_json(self) -> JsonValue:
+    def as_json(self) -> dict[str, JsonValue]:
         """For `from_json`; moments are microseconds since 1970."""
         return {
             "recommendations": [[_number(r.since), _number(r.until), r.replicas] for r in self.recommendations],
