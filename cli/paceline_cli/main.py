@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from paceline_cli import cron, dead, dev, enqueue, grant, jobs, migrate, operator, pool, promote, runner
+from paceline_cli.simulate import command as simulate
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -44,6 +45,7 @@ migrate.add_to(app)
 runner.add_to(app)
 operator.add_to(app)
 promote.add_to(app)
+simulate.add_to(app)
 dev.add_to(app)
 
 

@@ -1,0 +1,1 @@
+"""`paceline simulate`: what an autoscaling block would have cost, and how long jobs would have waited."""

@@ -1,0 +1,81 @@
+"""Jobs from a file: when each became ready, and how long it took."""
+
+import csv
+import math
+from datetime import UTC, date, datetime, time
+from pathlib import Path
+from typing import Final
+
+from paceline.errors import InvalidInputError
+from paceline_cli.payload import read_lines
+from paceline_operator.domain.scaling.played import Load
+
+READY: Final = "ready"
+SERVICE: Final = "service"
+
+
+def csv_load(file: Path, day: date) -> Load:
+    """The jobs of a file with two columns, in any order; a first line of words is a heading."""
+    midnight = datetime.combine(day, time(), UTC)
+    jobs: list[tuple[float, float]] = []
+    dated = 0
+    for number, row in enumerate(csv.reader(read_lines(file)), start=1):
+        if not row or (number == 1 and _is_heading(row)):
+            continue
+        if len(row) < 2:
+            raise _wrong(file, number, SERVICE, "", "is missing (write two columns: ready,service)")
+        ready, is_moment = _ready(row[0], midnight, file, number)
+        dated += is_moment
+        jobs.append((ready, _service(row[1], file, number)))
+    if not jobs:
+        raise InvalidInputError(f"{file} has no jobs: write a line ready,service for each, as in 12.5,3")
+    if dated not in (0, len(jobs)):
+        raise InvalidInputError(f"{file} has seconds and moments in column {READY} (use one of them)")
+    jobs.sort()
+    if not dated:
+        return Load(midnight, [ready for ready, _ in jobs], [took for _, took in jobs])
+    first = datetime.fromtimestamp(math.floor(jobs[0][0]), UTC)
+    return Load(first, [ready - first.timestamp() for ready, _ in jobs], [took for _, took in jobs])
+
+
+def _is_heading(row: list[str]) -> bool:
+    return len(row) > 1 and _number(row[1]) is None and row[1].strip()[:1].isalpha()
+
+
+def _ready(text: str, midnight: datetime, file: Path, number: int) -> tuple[float, bool]:
+    """Seconds after midnight, or those of a moment since 1970; and which of them it is."""
+    seconds = _number(text)
+    if seconds is not None:
+        if seconds < 0:
+            raise _wrong(file, number, READY, text, f"is before the day ({midnight:%Y-%m-%d}): count from its midnight")
+        return seconds, False
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        fix = "is neither seconds nor a moment (write it like 12.5 or 2026-05-01T08:00:00Z)"
+        raise _wrong(file, number, READY, text, fix) from None
+    if moment.tzinfo is None:
+        raise _wrong(file, number, READY, text, "has no time zone (append Z for UTC, or an offset like +02:00)")
+    return moment.timestamp(), True
+
+
+def _service(text: str, file: Path, number: int) -> float:
+    seconds = _number(text)
+    if seconds is None:
+        raise _wrong(file, number, SERVICE, text, "is no number of seconds (write it like 2.5)")
+    if seconds < 0:
+        raise _wrong(file, number, SERVICE, text, "is negative: a job takes 0 seconds or more")
+    return seconds
+
+
+def _number(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _wrong(file: Path, number: int, column: str, text: str, problem: str) -> InvalidInputError:
+    shown = f' "{text}"' if text else ""
+    return InvalidInputError(f"{file} line {number}, column {column}:{shown} {problem}")
