@@ -2,6 +2,7 @@
 
 import csv
 import math
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from paceline_operator.domain.scaling.played import Load
 
 READY: Final = "ready"
 SERVICE: Final = "service"
+LONGEST: Final = 10 * 366 * 86_400.0
 
 
 def csv_load(file: Path, day: date) -> Load:
@@ -19,7 +21,7 @@ def csv_load(file: Path, day: date) -> Load:
     midnight = datetime.combine(day, time(), UTC)
     jobs: list[tuple[float, float]] = []
     dated = 0
-    for number, row in enumerate(csv.reader(read_lines(file)), start=1):
+    for number, row in _rows(file):
         if not row or (number == 1 and _is_heading(row)):
             continue
         if len(row) < 2:
@@ -32,10 +34,21 @@ def csv_load(file: Path, day: date) -> Load:
     if dated not in (0, len(jobs)):
         raise InvalidInputError(f"{file} has seconds and moments in column {READY} (use one of them)")
     jobs.sort()
+    if jobs[-1][0] - (jobs[0][0] if dated else 0.0) > LONGEST:
+        raise InvalidInputError(f"{file} spans more than ten years in column {READY} (are these seconds?)")
     if not dated:
         return Load(midnight, [ready for ready, _ in jobs], [took for _, took in jobs])
     first = datetime.fromtimestamp(math.floor(jobs[0][0]), UTC)
     return Load(first, [ready - first.timestamp() for ready, _ in jobs], [took for _, took in jobs])
+
+
+def _rows(file: Path) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(read_lines(file))
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise InvalidInputError(f"{file} line {reader.line_num} is not CSV: {error}") from None
 
 
 def _is_heading(row: list[str]) -> bool:

@@ -46,10 +46,10 @@ def refused(*words: str) -> str:
 
 
 def test_a_file_of_jobs_is_played_in_the_order_of_time() -> None:
-    Path("jobs.csv").write_text("ready,service\n20,1\n\n10.5,2\n")
+    Path("jobs.csv").write_text("ready,service\n2000,1\n\n10.5,2\n")
     (found,) = json.loads(run("group.yaml", "--jobs", "jobs.csv", "--startup", "3s", "--json")[0])
     assert (found["group"], found["jobs"], found["unfinished"]) == ("group.yaml", 2, 0)
-    assert (found["wait_max"], found["most_runners"], found["scale_ups"]) == (3.0, 1, 1)
+    assert (found["wait_max"], found["most_runners"], found["scale_ups"]) == (3.0, 1, 2)
     assert "points" not in found
 
 
@@ -114,6 +114,8 @@ def test_a_picture_stands_on_its_own_and_can_be_read_aloud(folder: Path) -> None
         ("-1,2\n", 'jobs.csv line 1, column ready: "-1" is before the day (2026-01-05)'),
         ("2026-01-01T00:00:00,2\n", "has no time zone (append Z for UTC"),
         ("1,2\n2026-01-01T00:00:00Z,2\n", "has seconds and moments in column ready (use one of them)"),
+        ("0,1\n1e300,1\n", "spans more than ten years in column ready (are these seconds?)"),
+        (f"0,1\n{'9' * 200_000},1\n", "jobs.csv line 2 is not CSV: field larger than field limit"),
         ("ready,service\n", "jobs.csv has no jobs: write a line ready,service for each"),
     ],
 )

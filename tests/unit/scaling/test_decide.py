@@ -203,7 +203,7 @@ def test_a_fallback_waits_and_then_grows_also_from_zero_and_never_shrinks() -> N
 
 
 def test_after_an_outage_the_window_still_holds() -> None:
-    blind = decide_blind(spec_of(), 8, ago(9000), said((9000, 8)), NOW)
+    blind = decide_blind(spec_of(), 8, ago(900), said((900, 8)), NOW)
     back = sized(spec_of(), 8, 0, blind.history, NOW + timedelta(seconds=1))
     assert (back.replicas, back.reason) == (8, ScaleReason.DOWN_STABILIZED)
 
@@ -235,3 +235,5 @@ def test_it_comes_back_when_waiting_jobs_will_want_more() -> None:
     assert decision.again_at == NOW + timedelta(seconds=1)
     later = decide(spec, 1, 10, Signals(100, 0, 1.0, 0.0, 6.0), decision.history, decision.again_at)
     assert (decision.replicas, later.replicas) == (10, 11)
+    full = decide(spec.model_copy(update={"max_replicas": 10}), 1, 10, Signals(100, 0, 7.0, 0.0, 6.0), History(), NOW)
+    assert (full.replicas, full.again_at) == (10, None)

@@ -38,9 +38,10 @@ def test_warm_runners_take_a_job_at_once() -> None:
 
 def test_a_runner_with_a_job_is_not_taken_away() -> None:
     rules: JsonValue = {"scaleDown": {"stabilizationWindowSeconds": 0}}
-    found = played([(0.0, 3600.0), *[(0.0, 1.0)] * 3], slots=4, behavior=rules, maxReplicas=1)
-    assert (found.unfinished, found.most_runners) == (0, 1)
-    assert found.runner_hours == pytest.approx(3605 / 3600, abs=0.001)
+    first_and_last = [(place / 100, 3600.0 if place in (0, 7) else 1.0) for place in range(8)]
+    found = played(first_and_last, slots=4, behavior=rules)
+    assert (found.unfinished, found.most_runners) == (0, 2)
+    assert found.runner_hours == pytest.approx(2 * 3605 / 3600, abs=0.001)  # one would have been enough for two jobs
 
 
 def test_jobs_that_may_wait_are_begun_in_time_behind_hour_long_ones() -> None:
@@ -67,6 +68,12 @@ def test_a_policy_makes_jobs_wait_and_is_counted_from_what_was_done() -> None:
 def test_jobs_that_never_get_a_runner_are_told() -> None:
     found = played([(1.0, 1.0), (2.0, 1.0)], behavior={"scaleUp": {"selectPolicy": "Disabled"}})
     assert (found.unfinished, found.most_runners, found.runner_hours) == (2, 0, 0.0)
+
+
+def test_a_job_that_does_not_end_in_thirty_days_is_told_and_paid_for() -> None:
+    found = played([(0.0, 1e300), (1.0, 1.0)])
+    assert found.unfinished == 1
+    assert found.runner_hours == pytest.approx(30 * 24, rel=0.01)
 
 
 def test_no_jobs_are_no_cost() -> None:

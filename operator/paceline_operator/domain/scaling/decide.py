@@ -68,7 +68,7 @@ def decide(spec: Autoscaling, slots: int, current: int, signals: Signals, histor
         kept = past.recommended(raw, now)
     last = verdicts[-1] if verdicts else None
     moments = [floor.until, *(each.again_at for each in verdicts)]
-    if demand.grows_in is not None:
+    if demand.grows_in is not None and demand.runners < spec.max_replicas:
         moments.append(now + max(timedelta(seconds=demand.grows_in), SOONEST))
     return Decision(
         replicas=last.replicas if last else demand.runners,

@@ -45,6 +45,7 @@ def simulate(
 class _Run:
     def __init__(self, spec: Autoscaling, slots: int, load: Load, startup: float) -> None:
         self.spec, self.slots, self.load, self.startup = spec, slots, load, startup
+        self.latest = max(load.ready[-1] if load.ready else 0.0, load.length) + PATIENCE
         self.came = 0
         """Jobs that are ready, running or done; those from `begun` on wait."""
         self.begun = 0
@@ -69,9 +70,8 @@ class _Run:
 
     def play(self, tell: Callable[[int], None]) -> Simulated:
         """From the first decision to the last."""
-        last = self.load.ready[-1] if self.load.ready else 0.0
-        latest, told = max(last, self.load.length) + PATIENCE, 0
-        while self.due <= latest:
+        told = 0
+        while self.due <= self.latest:
             self.now = self.due
             decision = self._look()
             if self._at_rest(decision):
@@ -80,7 +80,7 @@ class _Run:
             if self.begun - told >= TOLD:
                 told = self.begun
                 tell(told)
-        end = max(min(self.now, latest), self.load.length)
+        end = self.latest if self.done else max(self.now, self.load.length)
         self._count_to(end)
         return self._result(end)
 
@@ -167,7 +167,7 @@ class _Run:
             end = done[0][0] if done else math.inf
             start = self.starting[0][0] if self.starting else math.inf
             moment = min(arrival, end, start)
-            if moment > due or moment == math.inf:
+            if moment > due or moment > self.latest:
                 break
             if arrival == moment:
                 came += 1
