@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from paceline_cli import cron, dead, dev, enqueue, grant, jobs, migrate, operator, pool, promote, runner
+from paceline_cli import cron, dead, dev, enqueue, explain, grant, jobs, migrate, operator, pool, promote, runner
 from paceline_cli.simulate import command as simulate
 
 app = typer.Typer(
@@ -45,6 +45,7 @@ migrate.add_to(app)
 runner.add_to(app)
 operator.add_to(app)
 promote.add_to(app)
+explain.add_to(app)
 simulate.add_to(app)
 dev.add_to(app)
 

@@ -38,7 +38,8 @@ async def promote(
     """Make a Runner the leader of its group, for as long as it is eligible.
 
     The old leader finishes what it has, and claims nothing more. A Runner is eligible while it is registered, does not
-    drain and has no `NoLead`, `NoClaim` or `Drain` taint; while it is not, the oldest eligible one leads.
+    drain and has no `NoLead`, `NoClaim` or `Drain` taint; then the promotion is over, and the
+    oldest eligible one leads.
 
     - `paceline promote builds-7xk2p`
     - `paceline promote laptop --group ci/builds`

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from paceline.database import Database
 from paceline.job import JobId
-from paceline.scaling import DecisionSeen
+from paceline.scaling import DecisionSeen, GroupFound
 from paceline.seen import (
     Attempt,
     DeadJob,
@@ -51,14 +51,24 @@ class Reader:
         rows = await self._database.rows("SELECT * FROM paceline.unclaimable($1)", pool)
         return [read(Unclaimable, row) for row in rows]
 
+    async def find_groups(self, group: str | None = None, install: str | None = None) -> list[GroupFound]:
+        """Groups by a name, or namespace/name."""
+        rows = await self._database.rows("SELECT * FROM paceline.find_groups($1, $2)", install, group)
+        return [read(GroupFound, row) for row in rows]
+
     async def list_decisions(
-        self, install: str, namespace: str, group: str, *, since: timedelta = timedelta(hours=1), most: int = 1000
+        self, group: int, *, since: timedelta = timedelta(hours=1), most: int = 1000
     ) -> list[DecisionSeen]:
         """Why a group had the sizes that it had, the newest first; they are kept for a week."""
-        sql = "SELECT * FROM paceline.list_decisions($1, $2, $3, $4, $5)"
-        return [
-            read(DecisionSeen, row) for row in await self._database.rows(sql, install, namespace, group, since, most)
-        ]
+        rows = await self._database.rows("SELECT * FROM paceline.list_decisions($1, $2, $3)", group, since, most)
+        return [read(DecisionSeen, row) for row in rows]
+
+    async def list_arrivals(
+        self, pool: str, since: datetime, until: datetime, most: int
+    ) -> list[tuple[datetime, float]]:
+        """When jobs came that are done by now, and how many seconds each took, the oldest first."""
+        sql = "SELECT * FROM paceline.list_arrivals($1, $2, $3, $4)"
+        return [(row[0], row[1]) for row in await self._database.rows(sql, pool, since, until, most)]
 
     async def list_pools(self, cap: int = CAP) -> list[PoolSeen]:
         """The pools that the login may read, by name."""

@@ -22,6 +22,22 @@ class DecisionSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFound:
+    """A group, by its names."""
+
+    id: int
+    install: str
+    namespace: str
+    name: str
+    pool: str
+
+    @property
+    def full_name(self) -> str:
+        """As commands take it."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingKept:
     """What a group's operator wants its successor to know."""
 

@@ -34,6 +34,14 @@ Curve = Annotated[
     list[str] | None,
     typer.Option(metavar="CURVE", help="Jobs made up: steady:RATE, day:RATE or burst:COUNT@TIME; may be repeated."),
 ]
+Recorded = Annotated[
+    str | None,
+    typer.Option(metavar="POOL", help="Jobs that this pool has really had, as far back as --since, by its history."),
+]
+Since = Annotated[
+    timedelta | None,
+    typer.Option(parser=duration, metavar="DURATION", show_default="24h", help="How far --recorded goes back."),
+]
 Service = Annotated[
     timedelta | None,
     typer.Option(
@@ -71,6 +79,8 @@ async def simulate(
     against: Against = None,
     jobs: Jobs = None,
     curve: Curve = None,
+    recorded: Recorded = None,
+    since: Since = None,
     service: Service = None,
     startup: Startup = None,
     length: Length = None,
@@ -81,7 +91,8 @@ async def simulate(
     """Play jobs against an autoscaling block, and show what it costs and how long they wait.
 
     Every decision is made by the code that the operator runs. Only the runners are made up: they start in --startup,
-    take jobs in their order, and are taken away when they hold none. No cluster and no database is asked.
+    take jobs in their order, and are taken away when they hold none. No cluster is asked, and a database only for
+    --recorded.
 
     A curve is `steady:5/s` (or `/m`, `/h`), `day:20/s` (nothing at 02:00, the peak at 14:00) or `burst:400@10:00`
     (every day, times in UTC); several add up. A line of a CSV file is `ready,service`, as in `12.5,3` or
@@ -90,11 +101,19 @@ async def simulate(
     - `paceline simulate builds.yaml --curve steady:5/s --service 30s`
     - `paceline simulate builds.yaml --curve day:20/s --curve burst:400@10:00 --svg day.svg`
     - `paceline simulate now.yaml --against then.yaml --jobs monday.csv`
+    - `paceline simulate now.yaml --against then.yaml --recorded builds --since 7d`
     """
     from paceline_cli.simulate.group import read_group
 
     groups = [read_group(each) for each in (group, against) if each is not None]
-    load = _load(jobs, curve or [], _or(service, SERVICE), _or(length, LENGTH), day, seed)
+    if sum(map(bool, (jobs, curve, recorded))) != 1:
+        raise typer.BadParameter(
+            "say which jobs, in one way: --jobs FILE.csv, --curve or --recorded POOL", param_hint="'--jobs'"
+        )
+    if recorded is not None:
+        load = await _recorded(session, recorded, _or(since, LENGTH))
+    else:
+        load = _load(jobs, curve or [], _or(service, SERVICE), _or(length, LENGTH), day, seed)
     found = [(each, _play(session, each, load, _or(startup, STARTUP))) for each in groups]
     if svg is not None:
         _draw(session, svg, load, found)
@@ -108,12 +127,17 @@ def _or(given: timedelta | None, default: timedelta) -> timedelta:
     return default if given is None else given
 
 
+async def _recorded(session: Session, pool: str, since: timedelta) -> "Load":
+    from paceline_cli.simulate.recorded import history_load
+
+    async with session.database() as database:
+        return await history_load(database, pool, since)
+
+
 def _load(jobs: Path | None, curves: list[str], service: timedelta, length: timedelta, day: str, seed: int) -> "Load":
     from paceline_cli.simulate.curve import curve_load
     from paceline_cli.simulate.recorded import csv_load
 
-    if (jobs is None) == (not curves):
-        raise typer.BadParameter("say which jobs: --jobs FILE.csv, or --curve, not both", param_hint="'--jobs'")
     try:
         began = date.fromisoformat(day)
     except ValueError:

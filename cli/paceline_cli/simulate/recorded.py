@@ -1,19 +1,34 @@
-"""Jobs from a file: when each became ready, and how long it took."""
+"""Jobs that there were, from a file or from the history of a pool: when each became ready, and how long it took."""
 
 import csv
 import math
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Final
 
+from paceline.database import Database
 from paceline.errors import InvalidInputError
+from paceline.reading import Reader
 from paceline_cli.payload import read_lines
 from paceline_operator.domain.scaling.played import Load
 
 READY: Final = "ready"
 SERVICE: Final = "service"
 LONGEST: Final = 10 * 366 * 86_400.0
+MOST: Final = 5_000_000
+"""Jobs of a history."""
+
+
+async def history_load(database: Database, pool: str, since: timedelta) -> Load:
+    """The jobs of a pool that came within the last so long and are done."""
+    until: datetime = await database.value("SELECT clock_timestamp()")
+    found = await Reader(database).list_arrivals(pool, until - since, until, MOST)
+    if not found:
+        raise InvalidInputError(f'pool "{pool}" has done no job that came in that time: look further back with --since')
+    start = found[0][0].replace(microsecond=0)
+    ready = [(moment - start).total_seconds() for moment, _ in found]
+    return Load(start, ready, [max(0.0, seconds) for _, seconds in found])
 
 
 def csv_load(file: Path, day: date) -> Load:

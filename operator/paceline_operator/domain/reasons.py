@@ -72,8 +72,8 @@ class Reason(StrEnum):
     """The queue has not been read yet: the size stays."""
     QUEUE_UNREADABLE = "QueueUnreadable"
     """The queue cannot be read: the size stays, or follows autoscaling.fallback."""
-    INVALID_SCHEDULE = "InvalidSchedule"
-    """A schedule never counts: the message names it. All else does."""
+    INVALID_SCALING = "InvalidAutoscaling"
+    """A schedule or a tolerance cannot be read: the message names it. All else counts."""
 
     # LeaderElected
     ELECTED = "Elected"

@@ -7,6 +7,7 @@ from paceline_operator.domain.conditions import Finding, no, unknown, yes
 from paceline_operator.domain.levers import is_paused
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.scaling.decide import Decision
+from paceline_operator.domain.scaling.rules import tolerance_problems
 from paceline_operator.domain.scaling.schedules import schedule_problems
 from paceline_operator.domain.seen import GroupSeen
 
@@ -62,8 +63,8 @@ def _by_queue(seen: GroupSeen, *, recommend_only: bool) -> Finding:
         return no(ACTIVE, Reason.PAUSED, "the size stays until paceline.dev/paused is removed")
     if decided is None:
         return unknown(ACTIVE, Reason.QUEUE_UNKNOWN, "the queue has not been read yet: the size stays")
-    if scaling is not None and (problems := schedule_problems(scaling)):
-        return no(ACTIVE, Reason.INVALID_SCHEDULE, "; ".join(problems))
+    if scaling is not None and (problems := schedule_problems(scaling) + tolerance_problems(scaling)):
+        return no(ACTIVE, Reason.INVALID_SCALING, "; ".join(problems))
     if recommend_only:
         return no(ACTIVE, Reason.RECOMMEND_ONLY, "spec.replicas counts; status.recommendation says what would be done")
     return yes(ACTIVE, Reason.INTERNAL, "the queue decides; spec.replicas is neither read nor written")

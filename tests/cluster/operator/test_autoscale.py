@@ -11,6 +11,7 @@ from cluster.place import Json
 from paceline import NewJob
 from paceline.queue import Queue
 from paceline.reading import Reader
+from paceline.scaling import DecisionSeen
 from support.proxy import proxy
 
 pytestmark = pytest.mark.timeout(150)
@@ -34,6 +35,12 @@ async def sized(site: Site, size: int, name: str = "builds") -> Json:
     return await site.status(name)
 
 
+async def decisions(site: Site) -> list[DecisionSeen]:
+    reader = Reader(site.queue.database)
+    (group,) = await reader.find_groups("builds", site.install)
+    return await reader.list_decisions(group.id)
+
+
 async def test_a_burst_wakes_a_group_at_zero_which_grows_shrinks_and_says_why(operated: Site) -> None:
     site = operated
     await site.apply(scaled(site))
@@ -51,7 +58,7 @@ async def test_a_burst_wakes_a_group_at_zero_which_grows_shrinks_and_says_why(op
     assert not await site.queue.database.value("SELECT count(*) FROM paceline.attempt"), "nobody was interrupted"
 
     async def explained() -> bool:
-        found = await Reader(site.queue.database).list_decisions(site.install, site.namespace, "builds")
+        found = await decisions(site)
         sizes = [each.replicas for each in reversed(found)]
         return 3 in sizes and sizes[-1] == 0
 
@@ -107,8 +114,7 @@ async def test_a_window_is_not_forgotten_by_the_next_operator(site: Site) -> Non
     await site.run("annotate", "rgrp", "builds", "look=again")
 
     async def looked() -> bool:
-        kept = await Reader(site.queue.database).list_decisions(site.install, site.namespace, "builds")
-        return kept[0].reason == "ScaleDownStabilized" and "leads" in site.log_of(1)
+        return (await decisions(site))[0].reason == "ScaleDownStabilized" and "leads" in site.log_of(1)
 
     await site.until(looked, "the next one has decided the same")
     await asyncio.sleep(3)
@@ -185,7 +191,7 @@ async def test_schedules_that_cannot_be_are_named_and_the_others_count(operated:
     await site.apply(scaled(site, schedules=[always, never, nowhere]))
     status = await sized(site, 1)
     assert status["recommendation"]["reason"] == "Schedule"
-    told = (await site.says("ScalingActive", "InvalidSchedule"))["message"]
+    told = (await site.says("ScalingActive", "InvalidAutoscaling"))["message"]
     assert "autoscaling.schedules[1].cron" in told
     assert "autoscaling.schedules[2].timezone" in told
 

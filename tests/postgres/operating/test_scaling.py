@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from paceline.claims import Finished
 from paceline.database import Database
 from paceline.errors import NotAllowedError, NotFoundError, NotInOfficeError
 from paceline.job import NewJob
@@ -133,10 +134,10 @@ async def test_what_is_remembered_and_decided_outlives_its_operator(database: Da
     state = {"recommended": [[1, 2, 3]]}
     await first.keep_scaling([ScalingKept(grp=group, state=state, decisions=[older, newer])])
     assert await Operating(database, Office(INSTALL, "b")).put_scaling(group, 7) == state
-    assert await reader.list_decisions(INSTALL, "ci", "builds") == [newer, older]
-    assert await reader.list_decisions(INSTALL, "ci", "builds", most=1) == [newer]
-    assert await reader.list_decisions(INSTALL, "ci", "builds", since=timedelta(minutes=1)) == [newer]
-    assert await reader.list_decisions(INSTALL, "ci", "other") == []
+    assert await reader.list_decisions(group) == [newer, older]
+    assert await reader.list_decisions(group, most=1) == [newer]
+    assert await reader.list_decisions(group, since=timedelta(minutes=1)) == [newer]
+    assert await reader.list_decisions(group + 1) == []
 
 
 async def test_decisions_go_after_a_week_and_with_their_group(
@@ -154,7 +155,7 @@ async def test_decisions_go_after_a_week_and_with_their_group(
     )
     fresh = replace(one, at=datetime.now(UTC))
     await operating.keep_scaling([ScalingKept(grp=group, state={}, decisions=[one, fresh])])
-    assert await Reader(database).list_decisions(INSTALL, "ci", "builds", since=timedelta(days=30)) == [fresh]
+    assert await Reader(database).list_decisions(group, since=timedelta(days=30)) == [fresh]
     await operating.keep_scaling([ScalingKept(grp=group + 1000, state={}, decisions=[fresh])])
     await operating.delete_group(group)
     left = "SELECT (SELECT count(*) FROM paceline.scaling) + (SELECT count(*) FROM paceline.decision)"
@@ -172,7 +173,7 @@ async def test_scaling_is_the_business_of_the_pools_operator(login: Login, opera
     await stranger.keep_scaling([ScalingKept(grp=group, state={"a": 1}, decisions=[decided])])
     assert await operating.put_scaling(group, 1) == {}
     reading = Reader(await login("reader", "mail"))
-    assert await reading.list_decisions(INSTALL, "ci", "builds", since=timedelta(days=9999)) == []
+    assert await reading.list_decisions(group, since=timedelta(days=9999)) == []
 
 
 async def test_an_operator_whose_term_is_over_keeps_nothing(database: Database, group: int) -> None:
@@ -193,3 +194,33 @@ async def test_a_hundred_lanes_shared_by_ten_groups_are_surveyed_in_one_call(
     await queue.enqueue_many([NewJob(kind=f"k{number}") for number in range(100) for _ in range(3)])
     found = await surveyed(operating)
     assert sum(each.share for each in found.values()) == 300
+
+
+async def test_groups_are_found_by_their_names_and_by_whom_may_read_them(
+    database: Database, operating: Operating, group: int, leaders: int, login: Login
+) -> None:
+    reader = Reader(database)
+    assert [each.id for each in await reader.find_groups("builds")] == [group]
+    assert [each.full_name for each in await reader.find_groups("ci/leaders", INSTALL)] == ["ci/leaders"]
+    assert await reader.find_groups("builds", "another") == []
+    assert len(await reader.find_groups()) == 2
+    assert [each.id for each in await Reader(await login("reader", "leaders")).find_groups()] == [leaders]
+
+
+async def test_arrivals_are_read_from_the_history(
+    database: Database, queue: Queue, join: Join, group: int, login: Login
+) -> None:
+    runner = await join()
+    await queue.enqueue_many([NewJob(kind="mail")] * 3)
+    jobs = (await runner.step(2)).jobs
+    await runner.step(0, [Finished(each) for each in jobs])
+    since, until = datetime.now(UTC) - timedelta(minutes=5), datetime.now(UTC) + timedelta(minutes=5)
+    found = await Reader(database).list_arrivals("builds", since, until, 10)
+    assert len(found) == 2, "the third has not been done"
+    assert all(since < moment < until and 0 <= seconds < 300 for moment, seconds in found)
+    assert found == sorted(found)
+    assert len(await Reader(database).list_arrivals("builds", since, until, 1)) == 1
+    assert await Reader(database).list_arrivals("builds", until, until, 10) == []
+    with pytest.raises(NotAllowedError):
+        await Reader(await login("reader", "mail")).list_arrivals("builds", since, until, 10)
+    assert group
