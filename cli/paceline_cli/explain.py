@@ -56,7 +56,7 @@ async def explain(
         return
     if not decisions:
         session.out.note(
-            f"nothing was decided about {found.full_name} in that time: its size stayed, or its queue does not decide it"
+            f"nothing was decided about {found.full_name} in that time: its size stayed, or the queue has no say"
         )
         return
     session.out.draw_table(decisions, _columns(now))

@@ -92,8 +92,8 @@ def plan(seen: GroupSeen, memory: Memory) -> Plan:
 
 def _blindly(seen: GroupSeen, memory: Memory, lives: tuple[Life, ...], missing: int) -> tuple[Action, ...]:
     """Runners that a fallback asks for; they claim as soon as they reach the database, whether we do or not."""
-    decided = seen.decided
-    if missing <= 0 or decided is None or decided.reason is not ScaleReason.FALLBACK or seen.template_problem:
+    decided, internal = seen.decided, seen.group.spec.scaling_mode == "Internal"
+    if missing <= 0 or not internal or decided is None or decided.reason is not ScaleReason.FALLBACK:
         return ()
     budget = _Budget(seen, memory, lives)
     allowed = sum(budget.take() for _ in range(missing))

@@ -208,3 +208,19 @@ async def test_two_groups_on_one_pool_share_its_jobs_by_how_far_they_may_grow(op
     await sized(site, 3, "large")
     await sized(site, 1, "small")
     site.touch("go")
+
+
+async def test_a_policy_counts_the_runners_that_came(operated: Site) -> None:
+    site = operated
+    one = {"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 1800}]}}
+    await site.apply(scaled(site, behavior=one))
+    await sized(site, 0)
+    await site.queue.enqueue_many([NewJob(kind="wait", payload="go")] * 3)
+    status = await sized(site, 1)
+    assert (status["recommendation"]["reason"], status["recommendation"]["limitedBy"]) == (
+        "ScaleUpLimit",
+        "behavior.scaleUp.policies",
+    )
+    await asyncio.sleep(3)
+    assert (await site.status())["replicas"] == 1
+    site.touch("go")
