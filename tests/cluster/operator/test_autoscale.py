@@ -210,7 +210,7 @@ async def test_two_groups_on_one_pool_share_its_jobs_by_how_far_they_may_grow(op
     site.touch("go")
 
 
-async def test_a_policy_counts_the_runners_that_came(operated: Site) -> None:
+async def test_a_policy_counts_the_runners_that_came_also_under_the_operator_before(operated: Site) -> None:
     site = operated
     one = {"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 1800}]}}
     await site.apply(scaled(site, behavior=one))
@@ -221,6 +221,11 @@ async def test_a_policy_counts_the_runners_that_came(operated: Site) -> None:
         "ScaleUpLimit",
         "behavior.scaleUp.policies",
     )
-    await asyncio.sleep(3)
+    saved = "SELECT jsonb_array_length(state -> 'changes') FROM paceline.scaling"
+    await site.until(lambda: site.queue.database.value(saved), "the change is kept")
+    await site.stop_operator()
+    site.start_operator()
+    await asyncio.sleep(5)
+    assert "leads" in site.log_of(1)
     assert (await site.status())["replicas"] == 1
     site.touch("go")

@@ -16,8 +16,6 @@ from paceline.scaling import DecisionSeen, ScalingKept
 from postgres.operating.crew import INSTALL, Join, taint
 from support.pg import Connect, Login
 
-NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
-
 
 async def surveyed(operating: Operating) -> dict[str, GroupObserved]:
     return {each.name: each for each in await operating.observe(INSTALL)}
@@ -164,14 +162,20 @@ async def test_decisions_go_after_a_week_and_with_their_group(
         await operating.put_scaling(group, 1)
 
 
-async def test_scaling_is_the_business_of_the_pools_operator(login: Login, operating: Operating, group: int) -> None:
+async def test_scaling_is_the_business_of_the_pools_operator(
+    login: Login, database: Database, operating: Operating, group: int
+) -> None:
     await operating.put_scaling(group, 1)
     stranger = Operating(await login("operator", "mail"))
     with pytest.raises(NotAllowedError):
         await stranger.put_scaling(group, 9)
-    decided = DecisionSeen(at=NOW, was=0, replicas=1, reason="x", limited_by=None, inputs={}, proposals=[])
+    decided = DecisionSeen(
+        at=datetime.now(UTC), was=0, replicas=1, reason="x", limited_by=None, inputs={}, proposals=[]
+    )
     await stranger.keep_scaling([ScalingKept(grp=group, state={"a": 1}, decisions=[decided])])
     assert await operating.put_scaling(group, 1) == {}
+    assert not await database.value("SELECT count(*) FROM paceline.decision")
+    await operating.keep_scaling([ScalingKept(grp=group, state={}, decisions=[decided])])
     reading = Reader(await login("reader", "mail"))
     assert await reading.list_decisions(group, since=timedelta(days=9999)) == []
 
