@@ -1,7 +1,9 @@
-"""Handlers of the end-to-end stories: quick ones, slow ones, and one that takes all memory there is."""
+"""Handlers of the end-to-end stories: quick ones, slow ones, one that waits, and one that takes all memory there is."""
 
 import asyncio
 import os
+
+import asyncpg
 
 from paceline import Context, Jobs
 
@@ -9,7 +11,7 @@ jobs = Jobs()
 
 
 @jobs.handler("count")
-async def count(number: int, context: Context) -> dict[str, int]:
+async def count(number: int | None, context: Context) -> dict[str, int | None]:
     """Say what it was given, and with which fence."""
     return {"number": number, "fence": context.fence}
 
@@ -19,6 +21,17 @@ async def nap(seconds: float, context: Context) -> dict[str, int]:
     """Take some time."""
     await asyncio.sleep(seconds)
     return {"fence": context.fence}
+
+
+@jobs.handler("wait")
+async def wait(name: str) -> None:
+    """Until there is a table of that name."""
+    connection = await asyncpg.connect(os.environ["PACELINE_DATABASE_URL"])
+    try:
+        while not await connection.fetchval("SELECT to_regclass($1)", name):  # noqa: ASYNC110 -- the story makes it
+            await asyncio.sleep(0.1)
+    finally:
+        await connection.close()
 
 
 @jobs.handler("eat")

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
+from paceline_dev.kind.install import OPERATOR_PODS, SYSTEM
 from paceline_dev.kubectl import Kubectl
-
-OPERATOR = "app.kubernetes.io/component=operator"
 
 
 def collect(kubectl: Kubectl, namespace: str, folder: Path) -> None:
@@ -17,7 +16,7 @@ def collect(kubectl: Kubectl, namespace: str, folder: Path) -> None:
     _keep(kubectl, folder / "nodes.txt", "describe", "nodes")
     _keep(kubectl, folder / "system.txt", "get", "pods", "-A", "-o", "wide")
     whole = ("--tail=-1", "--prefix")
-    _keep(kubectl, folder / "operator.log", "-n", "paceline-system", "logs", "-l", OPERATOR, *whole)
+    _keep(kubectl, folder / "operator.log", "-n", SYSTEM, "logs", "-l", OPERATOR_PODS, *whole)
     _keep(kubectl, folder / "runners.log", *own, "logs", "-l", "paceline.dev/group", *whole)
 
 

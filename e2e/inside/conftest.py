@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_kind.cluster import KindCluster
 
+from cluster.operator.site import ended
 from cluster.place import Place
 from e2e.inside.collect import collect
 from e2e.inside.places import KindPlace, KindSite
@@ -17,11 +18,12 @@ from paceline.migrate import migrate
 from paceline.queue import Queue
 from paceline.testing import PostgresServer
 from paceline_dev.cache import cache_root
+from paceline_dev.kind.install import install
+from paceline_dev.kind.postgres import reachable_postgres
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import AnswerError, Api
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-REACHABLE = "host all all 0.0.0.0/0 scram-sha-256\n"
 
 
 @pytest.fixture(scope="session")
@@ -87,18 +89,14 @@ def place(api: Api, kubectl: Kubectl, namespace: str) -> Place:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """On the machine that the nodes run on, where pods reach it."""
-    rules = Path("/tmp") / f"paceline-e2e-{os.getpid()}.hba"  # noqa: S108 -- the server's user must read it
-    rules.write_text(REACHABLE)
-    with PostgresServer.start(settings={"listen_addresses": "*", "hba_file": str(rules)}) as server:
+    with reachable_postgres() as server:
         yield server
-    rules.unlink()
 
 
 @pytest.fixture(scope="session")
 def installed(kubectl: Kubectl) -> None:
     """Paceline, as its install page says."""
-    kubectl.run("apply", "-k", str(REPOSITORY / "manifests" / "cluster-wide"))
-    kubectl.run("-n", "paceline-system", "rollout", "status", "deployment/paceline-operator", "--timeout=180s")
+    install(kubectl)
 
 
 @pytest.fixture
@@ -111,5 +109,14 @@ async def site(
         async with await Database.open(url) as database:
             made = KindSite(api, kubectl, namespace, Queue(database, "builds"), url, tmp_path)
             await made.secret(url=url.replace("127.0.0.1", os.environ["PACELINE_E2E_HOST"]))
-            yield made
+            try:
+                yield made
+            finally:
+                ended(made.laptops)
             await made.run("delete", "rgrp", "--all", "--timeout=60s")
+
+
+@pytest.fixture
+def operated(site: KindSite) -> KindSite:
+    """The same: here an operator always runs."""
+    return site

@@ -2,18 +2,21 @@
 
 import asyncio
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cluster.operator.watcher import Watcher
-from cluster.place import Json, Place
-from e2e.inside.collect import OPERATOR
+from cluster.place import Json, Place, ready
 from paceline.queue import Queue
 from paceline_dev.group import runner_group
 from paceline_dev.images.recipe import STORIES, default_tag
+from paceline_dev.kind.install import DEPLOYMENT, OPERATOR_PODS, SYSTEM
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import Api
 from paceline_operator.handlers.settings import DEFAULT_INSTALL
+from support.forked import Forked
 
 
 @dataclass
@@ -42,12 +45,42 @@ class KindSite(Watcher):
     url: str
     scratch: Path
     image: str = field(default_factory=lambda: f"{STORIES.name}:{default_tag()}")
+    laptops: list[Forked] = field(default_factory=list)
 
+    app = "e2e.image.jobs:jobs"
     patience = 90.0
 
     @property
     def install(self) -> str:
         return DEFAULT_INSTALL
+
+    @property
+    def operator_namespace(self) -> str:
+        return SYSTEM
+
+    @asynccontextmanager
+    async def without_operator(self) -> AsyncIterator[None]:
+        await self.operators(0)
+        yield
+        await self.operators(2)
+
+    async def operators(self, count: int) -> None:
+        """Wait until there are so many, all of them ready; those who left are gone."""
+        await self.sh("-n", SYSTEM, "scale", DEPLOYMENT, f"--replicas={count}")
+
+        async def so_many() -> bool:
+            return [ready(each["status"]) for each in await self.operator_pods()] == [True] * count
+
+        await self.until(so_many, f"{count} operators are ready")
+
+    async def operator_pods(self) -> list[Json]:
+        """Also those that are on their way out."""
+        path = f"/api/v1/namespaces/{SYSTEM}/pods"
+        found: list[Json] = (await self.api.get(path, labelSelector=OPERATOR_PODS))["items"]
+        return found
+
+    async def allow(self, name: str) -> None:
+        await self.queue.database.value(f"CREATE TABLE {name} ()")
 
     def group(self, replicas: int = 1, name: str = "builds", memory: str = "512Mi", **spec: object) -> Json:
         """A RunnerGroup."""
@@ -56,7 +89,7 @@ class KindSite(Watcher):
 
     def log(self) -> str:
         """What the operators have said."""
-        return self.kubectl.run("-n", "paceline-system", "logs", "-l", OPERATOR, "--tail=100", check=False).stdout
+        return self.kubectl.run("-n", SYSTEM, "logs", "-l", OPERATOR_PODS, "--tail=100", check=False).stdout
 
     async def sh(self, *args: str) -> tuple[int, str]:
         """kubectl without a namespace."""

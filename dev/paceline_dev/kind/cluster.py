@@ -10,6 +10,7 @@ from paceline_dev.kubectl import Kubectl
 
 DEFAULT_NAME = "paceline"
 WRAPPER = "paceline-cluster"
+GATEWAYS = "{{range .IPAM.Config}}{{.Gateway}} {{end}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,12 @@ class Cluster:
     def nodes(self) -> list[str]:
         """The names of its nodes, which are those of its containers."""
         return sorted(self.engine.kind("get", "nodes", "--name", self.name).stdout.split())
+
+    @property
+    def machine(self) -> str:
+        """The address by which pods reach the machine that the nodes run on."""
+        found = self.engine.docker("network", "inspect", "kind", "--format", GATEWAYS).stdout.split()
+        return next(each for each in found if ":" not in each)  # pods have IPv4 only
 
     def load(self, image: str) -> None:
         """Copy an image from the engine to all nodes."""

@@ -5,7 +5,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from cluster.local import where
 from cluster.operator.watcher import Watcher
 from cluster.place import Json
 from paceline import Queue
-from paceline.testing.scratch import free_ports
 from paceline_dev.group import runner_group
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import Api
@@ -29,7 +29,7 @@ def shop(scratch: Path, **env: str) -> Image:
     tests = Path(__file__).resolve().parents[2]
     return Image(
         entrypoint=(str(PROGRAMS / "paceline"), "run"),
-        env={"PATH": f"{PROGRAMS}:{PATH}", "PYTHONPATH": str(tests), "PACELINE_APP": "runner.apps.shop:jobs",
+        env={"PATH": f"{PROGRAMS}:{PATH}", "PYTHONPATH": str(tests), "PACELINE_APP": Site.app,
              "SCRATCH": str(scratch), **env},
     )  # fmt: skip
 
@@ -52,8 +52,14 @@ class Site(Watcher):
     """For a second operator."""
     laptops: list[Forked] = field(default_factory=list)
 
+    app = "runner.apps.shop:jobs"
+
     @property
     def install(self) -> str:
+        return self.namespace
+
+    @property
+    def operator_namespace(self) -> str:
         return self.namespace
 
     # the operator
@@ -77,29 +83,17 @@ class Site(Watcher):
             "--kubeconfig", str(self.kubeconfig), "--listen", f"127.0.0.1:{port}", "--log-format", "json",
         ]  # fmt: skip
 
-    def start_laptop(self, name: str = "laptop", group: str = "builds") -> Forked:
-        """Start a runner outside the cluster."""
-        env = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_")}
-        own = {"PACELINE_DATABASE_URL": self.url, "SCRATCH": str(self.scratch), "PACELINE_LOG_FORMAT": "json"}
-        words = [
-            "run", "--group", f"{self.namespace}/{group}", "--install", self.namespace, "--name", name,
-            "--app", "runner.apps.shop:jobs", "--listen", f"127.0.0.1:{free_ports(1)[0]}",
-        ]  # fmt: skip
-        path = self.scratch / f"{name}.log"
-        with path.open("ab") as log, Path(os.devnull).open() as nothing:
-            paths = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
-            process = Forked(
-                words, {**env, **own, "PYTHONPATH": paths}, stdin=nothing.fileno(), stdout=log.fileno(),
-                stderr=log.fileno(),
-            )  # fmt: skip
-        self.laptops.append(process)
-        return process
-
     async def stop_operator(self, number: int = signal.SIGTERM, which: int = -1) -> int:
         """End the last one that was started, or another."""
         process = self.processes[which]
         process.send_signal(number)
         return await asyncio.to_thread(process.wait, 20)
+
+    @asynccontextmanager
+    async def without_operator(self) -> AsyncIterator[None]:
+        await self.stop_operator()
+        yield
+        self.start_operator()
 
     def log(self) -> str:
         """What operators have said."""
@@ -132,6 +126,9 @@ class Site(Watcher):
 
     def touch(self, name: str) -> None:
         (self.scratch / name).touch()
+
+    async def allow(self, name: str) -> None:
+        self.touch(name)
 
 
 def ended(processes: Iterable[Forked]) -> None:

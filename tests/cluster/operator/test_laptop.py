@@ -1,4 +1,4 @@
-"""Leaders in the cluster, and runners outside of it: seen, tainted, led, and forgotten."""
+"""Runners outside the cluster, here and beside a kubelet: seen, tainted, elected, and forgotten."""
 
 import asyncio
 import signal
@@ -6,82 +6,32 @@ import time
 
 import pytest
 
-from cluster.operator.site import Site
-from cluster.place import Json
+from cluster.operator.laptop import start_laptop
+from cluster.operator.test_leaders import leads, led
+from cluster.operator.watcher import Watcher
 from paceline import NewJob
 
 pytestmark = pytest.mark.timeout(150)
 TAINTS = "paceline.dev/taints"
 
 
-async def leads(site: Site, runner: str | None) -> None:
-    """Wait until a Runner leads, or nobody does."""
-
-    async def is_so() -> bool:
-        status = await site.status()
-        return bool((status.get("leader") or {}).get("runner") == runner)
-
-    await site.until(is_so, f"{runner or 'nobody'} leads")
-
-
-async def led(site: Site, replicas: int = 2) -> Json:
-    """A group with one leader."""
-    await site.apply(site.group(replicas, dispatch="Leader"))
-    await site.settled(replicas)
-
-    async def shown() -> bool:
-        return "runner" in ((await site.status()).get("leader") or {})
-
-    await site.until(shown, "the status names the leader")
-    return await site.status()
-
-
-async def is_there(site: Site, name: str) -> bool:
+async def is_there(site: Watcher, name: str) -> bool:
     return name in {each["metadata"]["name"] for each in await site.runners()}
 
 
-async def test_the_leader_is_shown_and_hands_over_when_it_is_tainted(operated: Site) -> None:
+async def test_a_laptop_leads_while_the_cluster_is_tainted_and_its_jobs_wait_for_it(operated: Watcher) -> None:
     site = operated
     await led(site)
-    names = {each["metadata"]["name"] for each in await site.runners()}
-    first = (await site.status())["leader"]["runner"]
-    (second,) = names - {first}
-    epoch = (await site.status())["leader"]["epoch"]
-
-    async def marked(runner: str) -> bool:
-        found = [each["metadata"]["labels"] for each in await site.pods()]
-        return [each["paceline.dev/runner"] for each in found if "paceline.dev/leader" in each] == [runner]
-
-    await site.until(lambda: marked(first), "its pod is marked")
-    await site.run("annotate", "rnr", first, f"{TAINTS}=maint:NoLead")
-    await leads(site, second)
-    assert (await site.status())["leader"]["epoch"] > epoch
-    await site.until(lambda: marked(second), "the mark has moved")
-    made = await site.queue.enqueue("count")
-    await site.until(lambda: site.marked("runs"), "the new leader works")
-    assert (await site.job(made.id)).runner == second
-    await site.run("annotate", "rnr", second, f"{TAINTS}=maint:NoLead")
-    await site.says("LeaderElected", "NobodyEligible")
-    await leads(site, None)
-    told = await site.events()
-    assert any(reason == "LeaderChanged" and note.startswith(second) for reason, note in told)
-    assert any(reason == "NobodyEligible" for reason, _ in told)
-
-
-async def test_a_laptop_leads_while_the_cluster_is_tainted_and_its_jobs_wait_for_it(operated: Site) -> None:
-    site = operated
-    await led(site)
-    await site.run("annotate", "rgrp", "builds", f"{TAINTS}=dev:NoClaim")
+    await site.run("annotate", "rgrp", "builds", f"{TAINTS}=dev:NoClaim,dev:NoLead")
     await site.says("LeaderElected", "NobodyEligible")
     began = time.monotonic()
-    laptop = site.start_laptop()
+    laptop = start_laptop(site)
     await site.until(lambda: is_there(site, "laptop"), "it has an object")
     assert time.monotonic() - began < 15, "five seconds, and what this machine needs to start it"
     assert (await site.runner("laptop"))["spec"]["external"] is True
     await leads(site, "laptop")
     made = await site.queue.enqueue_many([NewJob(kind="count")] * 20)
-    await site.until(lambda: len(site.marked("runs")) == 20, "all jobs are done")
-    assert {(await site.job(each.id)).runner for each in made} == {"laptop"}
+    assert set(await site.done_by(*made)) == {"laptop"}
 
     laptop.send_signal(signal.SIGTERM)
     assert await asyncio.to_thread(laptop.wait, 20) == 0
@@ -89,22 +39,20 @@ async def test_a_laptop_leads_while_the_cluster_is_tainted_and_its_jobs_wait_for
     waiting = await site.queue.enqueue_many([NewJob(kind="count")] * 5)
     await asyncio.sleep(2)
     assert {(await site.job(each.id)).state for each in waiting} == {"ready"}, "no runner of the cluster takes one"
-    site.start_laptop()
-    await site.until(lambda: len(site.marked("runs")) == 25, "they waited for the laptop")
-    assert {(await site.job(each.id)).runner for each in waiting} == {"laptop"}
+    start_laptop(site)
+    assert set(await site.done_by(*waiting)) == {"laptop"}, "they waited for it"
 
     site.laptops[-1].send_signal(signal.SIGTERM)
     await site.run("annotate", "rgrp", "builds", f"{TAINTS}-")
     last = await site.queue.enqueue("count")
-    await site.until(lambda: len(site.marked("runs")) == 26, "the cluster has taken over")
-    assert (await site.job(last.id)).runner != "laptop"
+    assert await site.done_by(last) != ["laptop"], "the cluster has taken over"
 
 
-async def test_an_outsider_is_tainted_drained_and_forgotten_a_day_after_it_was_last_seen(operated: Site) -> None:
+async def test_an_outsider_is_tainted_drained_and_forgotten_a_day_after_it_was_last_seen(operated: Watcher) -> None:
     site = operated
     await site.apply(site.group(0))
     await site.settled(0)
-    laptop = site.start_laptop()
+    laptop = start_laptop(site)
     await site.until(lambda: is_there(site, "laptop"), "it has an object")
     await site.run("annotate", "rnr", "laptop", f"{TAINTS}=gpu:NoClaim")
 
@@ -137,16 +85,16 @@ async def test_an_outsider_is_tainted_drained_and_forgotten_a_day_after_it_was_l
     assert await site.queue.database.value("SELECT count(*) FROM paceline.runner") == 0
 
 
-async def test_two_laptops_of_one_name_the_newer_wins(operated: Site) -> None:
+async def test_two_laptops_of_one_name_the_newer_wins(operated: Watcher) -> None:
     site = operated
     await site.apply(site.group(0))
     await site.settled(0)
-    first = site.start_laptop()
+    first = start_laptop(site)
     await site.until(lambda: is_there(site, "laptop"), "it has an object")
-    site.start_laptop()
+    start_laptop(site)
     assert await asyncio.to_thread(first.wait, 30) != 0
     log = (site.scratch / "laptop.log").read_text()
     assert "laptop" in log
     assert "registered" in log
-    await site.queue.enqueue("count")
-    await site.until(lambda: site.marked("runs"), "the newer one works")
+    made = await site.queue.enqueue("count")
+    await site.finished(made.id)

@@ -1,10 +1,10 @@
-"""Taints given by kubectl: in force in the claim, kept over restarts, shown, and refused when they cannot be read."""
+"""Taints by kubectl, here and on a kubelet: in force in the claim, kept, shown, refused when they cannot be read."""
 
 import asyncio
 
 import pytest
 
-from cluster.operator.site import Site
+from cluster.operator.watcher import Watcher
 from cluster.place import Json
 from paceline import NewJob
 
@@ -13,7 +13,7 @@ TAINTS = "paceline.dev/taints"
 GROUP_TAINTS = "SELECT count(*) FROM paceline.group_taint"
 
 
-async def two(site: Site) -> tuple[str, str]:
+async def two(site: Watcher) -> tuple[str, str]:
     """A group of two."""
     await site.apply(site.group(2))
     await site.settled(2)
@@ -21,7 +21,7 @@ async def two(site: Site) -> tuple[str, str]:
     return first, second
 
 
-async def shown(site: Site, runner: str, taints: str | None) -> None:
+async def shown(site: Watcher, runner: str, taints: str | None) -> None:
     """Wait until a Runner's status has these taints."""
 
     async def is_so() -> bool:
@@ -30,18 +30,12 @@ async def shown(site: Site, runner: str, taints: str | None) -> None:
     await site.until(is_so, f"{runner} shows {taints}")
 
 
-async def who_did(site: Site, *jobs: NewJob) -> list[str | None]:
+async def who_did(site: Watcher, *jobs: NewJob) -> list[str | None]:
     """Who has done these jobs."""
-    made = await site.queue.enqueue_many(jobs)
-
-    async def done() -> bool:
-        return all([(await site.job(each.id)).state == "done" for each in made])
-
-    await site.until(done, "all jobs are done")
-    return [(await site.job(each.id)).runner for each in made]
+    return await site.done_by(*await site.queue.enqueue_many(jobs))
 
 
-async def test_no_claim_keeps_jobs_away_that_do_not_tolerate_it_also_after_restarts(operated: Site) -> None:
+async def test_no_claim_keeps_jobs_away_that_do_not_tolerate_it_also_after_restarts(operated: Watcher) -> None:
     site = operated
     tainted, other = await two(site)
     assert "annotated" in await site.run("annotate", "rnr", tainted, f"{TAINTS}=gpu=bad:NoClaim")
@@ -49,9 +43,8 @@ async def test_no_claim_keeps_jobs_away_that_do_not_tolerate_it_also_after_resta
     assert "gpu=bad:NoClaim" in await site.run("get", "rnr", tainted, "-o", "wide")
     assert set(await who_did(site, *[NewJob(kind="count")] * 8)) == {other}
     old = (await site.runner(tainted))["status"]["podName"]
-    await site.stop_operator()
-    await site.run("delete", "pod", old, "--wait=false")
-    site.start_operator()
+    async with site.without_operator():
+        await site.run("delete", "pod", old, "--wait=false")
 
     async def back() -> bool:
         status = (await site.runner(tainted))["status"]
@@ -63,15 +56,16 @@ async def test_no_claim_keeps_jobs_away_that_do_not_tolerate_it_also_after_resta
     await site.run("annotate", "rnr", other, f"{TAINTS}=gpu=worse:NoClaim")
     await shown(site, other, "gpu=worse:NoClaim")
     assert await who_did(site, NewJob(kind="count", tolerations=("gpu=bad",))) == [tainted]
-    await site.run("annotate", "rnr", tainted, other, f"{TAINTS}-")
+    await site.run("annotate", "rnr", tainted, f"{TAINTS}-")
     await shown(site, tainted, None)
+    assert await who_did(site, NewJob(kind="count")) == [tainted], "it claims again"
 
 
-async def test_drain_lets_a_runner_finish_replaces_it_and_lets_it_come_back(operated: Site) -> None:
+async def test_drain_lets_a_runner_finish_replaces_it_and_lets_it_come_back(operated: Watcher) -> None:
     site = operated
     await two(site)
     made = await site.queue.enqueue("wait", "go")
-    await site.until(lambda: site.marked("begun"), "the job has begun")
+    await site.running(made.id)
     busy = next(name for name, held in (await site.holding()).items() if held)
     await site.run("annotate", "rnr", busy, "paceline.dev/drain=true")
 
@@ -80,8 +74,8 @@ async def test_drain_lets_a_runner_finish_replaces_it_and_lets_it_come_back(oper
         return bool(status["readyReplicas"] == 2) and len(await site.pods()) == 3
 
     await site.until(replaced, "somebody stands in for it, and it still works")
-    assert site.marked("cancelled") == []
-    site.touch("go")
+    assert (await site.job(made.id)).state == "running"
+    await site.allow("go")
 
     async def rests() -> bool:
         mine = [each for each in await site.pods() if each["metadata"]["labels"]["paceline.dev/runner"] == busy]
@@ -89,6 +83,7 @@ async def test_drain_lets_a_runner_finish_replaces_it_and_lets_it_come_back(oper
 
     await site.until(rests, "it has given up its pod")
     assert (await site.job(made.id)).runner == busy
+    assert await site.attempts(made.id) == [], "nobody interrupted it"
     await site.run("annotate", "rnr", busy, "paceline.dev/drain-")
 
     async def back() -> bool:
@@ -99,7 +94,7 @@ async def test_drain_lets_a_runner_finish_replaces_it_and_lets_it_come_back(oper
     assert busy in {each["metadata"]["name"] for each in await site.runners()}
 
 
-async def test_a_groups_taint_holds_for_runners_that_come_later(operated: Site) -> None:
+async def test_a_groups_taint_holds_for_runners_that_come_later(operated: Watcher) -> None:
     site = operated
     group = site.group(1, taints=[{"key": "dev", "effect": "NoClaim"}])
     await site.apply(group)
@@ -114,11 +109,11 @@ async def test_a_groups_taint_holds_for_runners_that_come_later(operated: Site) 
     group["spec"]["taints"] = []
     group["spec"]["replicas"] = 2
     await site.apply(group)
-    await site.until(lambda: site.marked("runs"), "without the taint somebody does it")
+    await site.finished(made.id)
 
 
 async def test_a_taint_from_two_sources_holds_until_both_are_gone_and_a_job_may_tolerate_everything(
-    operated: Site,
+    operated: Watcher,
 ) -> None:
     site = operated
     group = site.group(1, taints=[{"key": "dev", "effect": "NoClaim"}])
@@ -139,7 +134,7 @@ async def test_a_taint_from_two_sources_holds_until_both_are_gone_and_a_job_may_
     assert (await site.runner(runner))["status"]["taints"] == "dev:NoClaim"
 
 
-async def test_a_drained_group_is_empty_until_it_is_not(operated: Site) -> None:
+async def test_a_drained_group_is_empty_until_it_is_not(operated: Watcher) -> None:
     site = operated
     names = set(await two(site))
     await site.run("annotate", "rgrp", "builds", "paceline.dev/drain=true")
@@ -151,11 +146,11 @@ async def test_a_drained_group_is_empty_until_it_is_not(operated: Site) -> None:
     await site.until(empty, "all have left")
     assert {each["metadata"]["name"] for each in await site.runners()} == names
     assert (await site.status())["replicas"] == 0
-    await site.queue.enqueue("count")
+    made = await site.queue.enqueue("count")
     await site.run("annotate", "rgrp", "builds", "paceline.dev/drain-")
     await site.settled(2)
     assert {each["metadata"]["name"] for each in await site.runners()} == names
-    await site.until(lambda: site.marked("runs"), "the job that waited is done")
+    await site.finished(made.id)
     await site.run("annotate", "rgrp", "builds", f"{TAINTS}=dev:NoClaim")
     await site.until(lambda: site.queue.database.value(GROUP_TAINTS), "the database has it")
     await site.run("annotate", "rgrp", "builds", f"{TAINTS}-")
@@ -171,7 +166,7 @@ def taints_applied(thing: Json) -> Json:
     return found
 
 
-async def test_a_taint_that_cannot_be_read_changes_nothing_and_is_quoted(operated: Site) -> None:
+async def test_a_taint_that_cannot_be_read_changes_nothing_and_is_quoted(operated: Watcher) -> None:
     site = operated
     tainted, _ = await two(site)
     await site.run("annotate", "rnr", tainted, f"{TAINTS}=gpu=bad:NoClaim")
@@ -197,11 +192,11 @@ async def test_a_taint_that_cannot_be_read_changes_nothing_and_is_quoted(operate
     assert taints_applied(await site.runner(tainted))["status"] == "True"
 
 
-async def said(site: Site, kind: str, reason: str, words: str) -> bool:
+async def said(site: Watcher, kind: str, reason: str, words: str) -> bool:
     return any(each == reason and words in note for each, note in await site.events(kind))
 
 
-async def test_a_runner_made_by_hand_is_told_so_and_not_counted(operated: Site) -> None:
+async def test_a_runner_made_by_hand_is_told_so_and_not_counted(operated: Watcher) -> None:
     site = operated
     await site.apply(site.group(1))
     await site.settled(1)

@@ -10,12 +10,6 @@ import pytest
 from cluster.operator.site import Site
 
 pytestmark = pytest.mark.timeout(150)
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/{0}/leases/{0}-operator"
-
-
-async def holder(site: Site) -> str:
-    found = await site.api.get(LEASE.format(site.namespace))
-    return str(found["spec"].get("holderIdentity") or "")
 
 
 async def both(site: Site) -> None:
@@ -41,13 +35,13 @@ async def acts(site: Site, before: str, replicas: int) -> float:
         return len(await site.runners()) == replicas
 
     await site.until(done, "somebody acts")
-    assert await holder(site) != before
+    assert await site.holder() != before
     return time.monotonic() - began
 
 
 async def test_when_the_one_is_killed_the_other_acts(site: Site) -> None:
     await both(site)
-    first = await holder(site)
+    first = await site.holder()
     await site.stop_operator(signal.SIGKILL, 0)
     assert await acts(site, first, 2) < 15, "eleven seconds, and what this machine needs"
     await site.settled(2)
@@ -55,7 +49,7 @@ async def test_when_the_one_is_killed_the_other_acts(site: Site) -> None:
 
 async def test_when_the_one_is_told_to_end_the_other_acts_at_once(site: Site) -> None:
     await both(site)
-    first = await holder(site)
+    first = await site.holder()
     site.processes[0].send_signal(signal.SIGTERM)
     assert await acts(site, first, 2) < 4.5, "two seconds, and what this machine needs"
     assert await asyncio.to_thread(site.processes[0].wait, 20) == 0
@@ -63,11 +57,11 @@ async def test_when_the_one_is_told_to_end_the_other_acts_at_once(site: Site) ->
 
 async def test_one_that_was_stopped_wakes_up_and_does_nothing(site: Site) -> None:
     await both(site)
-    first, process = await holder(site), site.processes[0]
+    first, process = await site.holder(), site.processes[0]
     os.kill(process.pid, signal.SIGSTOP)
     await acts(site, first, 2)
     await site.settled(2)
-    second = await holder(site)
+    second = await site.holder()
     os.kill(process.pid, signal.SIGCONT)
 
     async def knows() -> bool:
@@ -77,6 +71,6 @@ async def test_one_that_was_stopped_wakes_up_and_does_nothing(site: Site) -> Non
     await site.run("scale", "rgrp", "builds", "--replicas=3")
     await site.settled(3)
     await asyncio.sleep(1)
-    assert await holder(site) == second
+    assert await site.holder() == second
     assert process.poll() is None, "it stands by again"
     assert await site.queue.database.value("SELECT epoch FROM paceline.office") == 2

@@ -3,21 +3,28 @@
 import abc
 import asyncio
 import json
+import os
+import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
 
 from cluster.place import Json
-from paceline.job import JobId
+from paceline.job import Enqueued, JobId
 from paceline.operating import Operating, RegistrationSeen
 from paceline.queue import Queue
 from paceline.reading import Reader
 from paceline.seen import Attempt, JobDetail
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import AnswerError, Api
+from support.forked import Forked
 
 PATIENCE = 30.0
 GROUPS = "/apis/paceline.dev/v1alpha1/namespaces/{}/runnergroups"
 RUNNERS = "/apis/paceline.dev/v1alpha1/namespaces/{}/runners"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}-operator"
 
 
 class Watcher(abc.ABC):
@@ -28,6 +35,10 @@ class Watcher(abc.ABC):
     namespace: str
     queue: Queue
     url: str
+    scratch: Path
+    laptops: list[Forked]
+    app: str
+    """The handlers of the pods, for a runner outside of them."""
     patience: float = PATIENCE
 
     @property
@@ -35,9 +46,26 @@ class Watcher(abc.ABC):
     def install(self) -> str:
         """The operator's name in the database."""
 
+    @property
+    @abc.abstractmethod
+    def operator_namespace(self) -> str:
+        """Where its Lease is."""
+
     @abc.abstractmethod
     def log(self) -> str:
         """What operators have said."""
+
+    @abc.abstractmethod
+    def without_operator(self) -> AbstractAsyncContextManager[None]:
+        """Nobody looks after the groups meanwhile."""
+
+    @abc.abstractmethod
+    async def allow(self, name: str) -> None:
+        """Let the job end that waits for this name."""
+
+    @abc.abstractmethod
+    def group(self, replicas: int = 1, name: str = "builds", **spec: Any) -> Json:
+        """A RunnerGroup."""
 
     # objects
 
@@ -49,6 +77,16 @@ class Watcher(abc.ABC):
         """kubectl in the namespace."""
         done = await asyncio.to_thread(self.kubectl.run, "-n", self.namespace, *args, check=False)
         return done.stdout + done.stderr
+
+    async def paceline(self, *words: str) -> str:
+        """Our own command, with the database's URL."""
+        process = await asyncio.create_subprocess_exec(
+            Path(sys.executable).parent / "paceline", *words, env={**os.environ, "PACELINE_DATABASE_URL": self.url},
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        out, _ = await process.communicate()
+        assert process.returncode == 0, out.decode()
+        return out.decode()
 
     async def secret(self, name: str = "db", **values: str) -> None:
         """A Secret with the database's URL, or with what is given."""
@@ -80,6 +118,11 @@ class Watcher(abc.ABC):
 
     async def pod_names(self) -> set[str]:
         return {each["metadata"]["name"] for each in await self.pods()}
+
+    async def holder(self) -> str:
+        """The operator that acts, by the Lease."""
+        found = await self.api.get(LEASE.format(self.operator_namespace, self.install))
+        return str(found["spec"].get("holderIdentity") or "")
 
     async def events(self, kind: str = "RunnerGroup") -> list[tuple[str, str]]:
         """Reason and message of what was said about groups, or Runners."""
@@ -157,6 +200,12 @@ class Watcher(abc.ABC):
     async def finished(self, number: JobId) -> None:
         """Wait until it is done."""
         await self._in(number, "done")
+
+    async def done_by(self, *made: Enqueued) -> list[str | None]:
+        """Wait until these jobs are done, and say by whom."""
+        for each in made:
+            await self.finished(each.id)
+        return [(await self.job(each.id)).runner for each in made]
 
     async def _in(self, number: JobId, state: str) -> None:
         async def is_so() -> bool:

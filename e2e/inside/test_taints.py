@@ -1,0 +1,22 @@
+"""The stories of taints, leaders and runners outside of pods, on a kubelet."""
+
+import pytest
+
+# ruff: noqa: F401 -- collected here, with the site of this folder's conftest
+from cluster.operator.test_laptop import (
+    test_a_laptop_leads_while_the_cluster_is_tainted_and_its_jobs_wait_for_it,
+)
+from cluster.operator.test_leaders import (
+    test_the_leader_is_shown_and_hands_over_when_it_is_tainted,
+    test_when_the_leaders_pod_is_deleted_another_leads,
+    test_whom_a_person_promotes_leads_until_the_promotion_ends,
+)
+from cluster.operator.test_taints import (
+    test_a_drained_group_is_empty_until_it_is_not,
+    test_a_groups_taint_holds_for_runners_that_come_later,
+    test_a_taint_that_cannot_be_read_changes_nothing_and_is_quoted,
+    test_drain_lets_a_runner_finish_replaces_it_and_lets_it_come_back,
+    test_no_claim_keeps_jobs_away_that_do_not_tolerate_it_also_after_restarts,
+)
+
+pytestmark = pytest.mark.timeout(300)
