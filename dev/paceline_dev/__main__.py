@@ -8,6 +8,7 @@ import typer
 
 from paceline_dev.errors import DevError
 
+Rate = Annotated[float, typer.Option(min=4, max=40, help="So many jobs are enqueued each second.")]
 app = typer.Typer(name="paceline_dev", no_args_is_help=True, add_completion=False, help=__doc__)
 
 
@@ -122,12 +123,34 @@ def e2e(
 
 @app.command()
 def demo(
-    rate: Annotated[float, typer.Option(min=4, max=40, help="So many jobs are enqueued each second.")] = 24,
+    rate: Rate = 24,
+    cluster: Annotated[
+        str, typer.Option(help="A kind cluster to play on, or `kind` for that of `make cluster`; none if not given.")
+    ] = "",
 ) -> None:
-    """Tell the story of a runner pool with real processes, measure it, and leave nothing behind."""
+    """Tell the story of a runner pool and measure it: with processes of this machine, or on a kind cluster."""
     from paceline_dev.demo.play import play
 
-    play(rate)
+    if cluster:
+        from paceline_dev.demo.kind import enter
+
+        enter(cluster, rate)
+    from paceline_dev.demo.local import THIS_MACHINE
+
+    play(THIS_MACHINE, rate)
+
+
+@app.command(hidden=True)
+def demo_inside(
+    cluster: str,
+    machine: Annotated[str, typer.Option(help="The address by which pods reach this machine.")],
+    rate: Rate = 24,
+) -> None:
+    """The demo on a kind cluster, started within its network."""
+    from paceline_dev.demo.kind import inside
+    from paceline_dev.demo.play import play
+
+    play(inside(cluster, machine), rate)
 
 
 @app.command()

@@ -1,7 +1,6 @@
 """What the database knows about the demo's jobs. The figures are taken from its rows, not from what the story did."""
 
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 
 from paceline.database import Database
@@ -10,6 +9,8 @@ from paceline_dev.demo.figures import Account, count_twice
 DONE: Final = """\
 SELECT id FROM paceline.history WHERE outcome = 'd'
 UNION ALL SELECT id FROM paceline.history_late WHERE outcome = 'd'"""
+LEDGER: Final = "CREATE TABLE demo_ledger (job bigint NOT NULL)"
+ENDS: Final = "SELECT job FROM demo_ledger"
 COUNT_DONE: Final = "SELECT count(*) FROM paceline.history WHERE outcome = 'd'"
 LEFT: Final = "SELECT count(*) FROM paceline.job"
 CUT_OFF: Final = """\
@@ -27,9 +28,13 @@ SELECT count(*) FROM paceline.incarnation i JOIN paceline.runner r ON r.id = i.r
 class Books:
     """Reads the demo's own database, as its owner."""
 
-    def __init__(self, database: Database, ledger: Path) -> None:
-        """`ledger` is the file in which handlers have written the jobs that they came to the end of."""
-        self._database, self._ledger = database, ledger
+    def __init__(self, database: Database) -> None:
+        """Read them from this one."""
+        self._database = database
+
+    async def open(self) -> None:
+        """Make the table in which handlers write the jobs that they have come to the end of."""
+        await self._database.value(LEDGER)
 
     async def done(self) -> int:
         """Jobs so far."""
@@ -55,7 +60,7 @@ class Books:
         """What became of everything; `killed` is the registration that was ended with SIGKILL."""
         acked = [row["id"] for row in await self._database.rows(DONE)]
         cut_off = [(row["job"], row["incarnation"]) for row in await self._database.rows(CUT_OFF)]
-        ends = [int(line) for line in self._ledger.read_text().split()] if self._ledger.exists() else []
+        ends = [row["job"] for row in await self._database.rows(ENDS)]
         by_kill = {job for job, incarnation in cut_off if incarnation == killed}
         return Account(
             enqueued=enqueued,

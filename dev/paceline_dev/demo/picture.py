@@ -27,8 +27,6 @@ async def look(stage: Stage, load: Load) -> Picture:
     reader = Reader(stage.database)
     pools = {each.name: each for each in await reader.list_pools()}
     crew = sorted(await reader.list_runners(), key=lambda each: (each.group, each.id))
-    states = ["killed" if each.killed else "acts" if await each.acts(stage.web) else "stands by"
-              for each in stage.operators]  # fmt: skip
     groups = []
     for each in await stage.groups():
         pool = pools.get(each["metadata"]["name"])
@@ -38,7 +36,8 @@ async def look(stage: Stage, load: Load) -> Picture:
          ",".join(each.taints) or "-")
         for each in crew
     )  # fmt: skip
-    return Picture(tuple(groups), runners, tuple(states), load.enqueued, await stage.books.done())
+    operators = tuple((await stage.operators()).values())
+    return Picture(tuple(groups), runners, operators, load.enqueued, await stage.books.done())
 
 
 def group_row(group: Json, ready: int, running: int) -> tuple[str, ...]:

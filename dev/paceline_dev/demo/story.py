@@ -11,8 +11,7 @@ from paceline.admin import database_now
 from paceline.seen import RunnerSeen
 from paceline_dev.demo.account import Books
 from paceline_dev.demo.load import Load
-from paceline_dev.demo.stage import NAMESPACE, Stage
-from paceline_dev.group import runner_group
+from paceline_dev.demo.stage import Stage
 
 SHOP: Final = "shop"
 """The group whose runners all work."""
@@ -106,7 +105,7 @@ async def apply(story: Story) -> None:
     await story.stage.apply(secret)
     story.teller.say("$ kubectl apply -f shop.yaml -f orders.yaml")
     began = time.monotonic()
-    for manifest in (group(SHOP, SIZE), group(ORDERS, 2, dispatch="Leader")):
+    for manifest in (story.stage.group(SHOP, SIZE), story.stage.group(ORDERS, 2, dispatch="Leader")):
         await story.stage.apply(manifest)
     await asyncio.gather(story.stage.settled(SHOP, SIZE), story.stage.settled(ORDERS, 2))
     story.measured("applied to five runners ready", began)
@@ -188,7 +187,7 @@ async def kill_runner(story: Story) -> None:
     victim = victims[0]
     story.killed = victim.incarnation
     began = time.monotonic()
-    story.stage.kill_runner(victim.hostname)
+    await story.stage.kill_runner(victim.hostname)
     story.teller.say(f"$ kill -9 the process of pod {victim.hostname}, which holds {victim.instances_claimed} jobs")
 
     async def free() -> bool:
@@ -208,7 +207,7 @@ async def kill_operator(story: Story) -> None:
     """The operator that acts is killed; a size that is wanted right after it is the other one's to bring about."""
     acting = await story.stage.acting()
     began = time.monotonic()
-    story.stage.kill_operator(acting)
+    await story.stage.kill_operator(acting)
     story.teller.say("$ kill -9 the operator that acts")
     await story.user("scale", "rgrp", SHOP, f"--replicas={SIZE + 1}")
 
@@ -238,8 +237,3 @@ STEPS: Final[Mapping[str, Callable[[Story], Awaitable[None]]]] = {
     "kill the operator": kill_operator,
     "scale down": scale_down,
 }
-
-
-def group(name: str, replicas: int, dispatch: str = "Shared") -> Mapping[str, object]:
-    """A RunnerGroup of the demo."""
-    return runner_group(NAMESPACE, name, replicas, "demo", {"slots": 4, "dispatch": dispatch})

@@ -112,7 +112,7 @@ class LiveView:
 
     def close(self, lines: Sequence[str]) -> None:
         """The table goes above the picture, where it stays."""
-        self._title = "the end (Ctrl-C leaves, and removes everything)"
+        self._title = "the end (Ctrl-C leaves)"
         self._lines.clear()
         for line in lines:
             self._console.print(line, markup=False, highlight=False)

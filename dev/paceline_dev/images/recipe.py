@@ -35,6 +35,8 @@ RUNNER = Recipe("paceline-runner", ".", "runner-image/Containerfile", "runner")
 EXAMPLES = Recipe("paceline-examples", "runner-image/examples", "Containerfile")
 STORIES = Recipe("paceline-e2e", "e2e/image", "Containerfile")
 """The handlers of the end-to-end stories; built only for them."""
+DEMO = Recipe("paceline-demo", "dev/paceline_dev/demo/image", "Containerfile")
+"""The handler of the demo; built only for it."""
 RECIPES = (OPERATOR, RUNNER, EXAMPLES)
 """The runner before the examples, which are made from it."""
 

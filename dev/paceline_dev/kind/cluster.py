@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paceline_dev.kind.engine import Engine
+from paceline_dev.kind.loaded import build_of, has_build, note_build
 from paceline_dev.kubectl import Kubectl
 
 DEFAULT_NAME = "paceline"
@@ -36,8 +37,15 @@ class Cluster:
         return next(each for each in found if ":" not in each)  # pods have IPv4 only
 
     def load(self, image: str) -> None:
-        """Copy an image from the engine to all nodes."""
-        self.engine.kind("load", "docker-image", image, "--name", self.name)
+        """Copy an image from the engine to the nodes that do not have this build of it."""
+        build = build_of(self.engine, image)
+        lack = [node for node in self.nodes if not has_build(self.engine, node, image, build)]
+        if not lack:
+            return
+        self.engine.kind("load", "docker-image", image, "--name", self.name, "--nodes", ",".join(lack))
+        if build_of(self.engine, image) == build:  # else somebody has built another one meanwhile
+            for node in lack:
+                note_build(self.engine, node, image, build)
 
     def kubectl(
         self, *arguments: str, stdin: str | None = None, check: bool = True

@@ -2,10 +2,14 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
+from paceline_dev.demo.kind import KindStage
+from paceline_dev.demo.local import LocalStage
 from paceline_dev.demo.picture import Picture, group_row
-from paceline_dev.demo.story import ORDERS, SHOP, group
+from paceline_dev.demo.stage import Stage
+from paceline_dev.demo.story import ORDERS, SHOP
 from paceline_dev.demo.view import LiveView, PlainView
 from paceline_operator.api.v1alpha1 import RunnerGroup
 from paceline_operator.domain.objects import template_problem
@@ -72,6 +76,8 @@ def test_a_group_whose_status_is_not_written_yet_can_be_shown() -> None:
     assert group_row(led, 0, 2)[-1] == "shop-7xk2p"
 
 
-def test_the_groups_of_the_demo_are_ones_that_the_operator_can_make_pods_of() -> None:
-    for manifest in (group(SHOP, 3), group(ORDERS, 2, dispatch="Leader")):
+@pytest.mark.parametrize("stage", [LocalStage, KindStage])
+def test_the_groups_of_the_demo_are_ones_that_the_operator_can_make_pods_of(stage: type[Stage]) -> None:
+    bare = stage.__new__(stage)
+    for manifest in (bare.group(SHOP, 3), bare.group(ORDERS, 2, dispatch="Leader")):
         assert template_problem(RunnerGroup.model_validate(manifest)) == ""
