@@ -19,7 +19,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
-demo: .venv/ready ## See a runner pool live through taints, restarts and kills (CLUSTER=kind with containers, in a kind cluster)
+demo: .venv/ready ## See a runner pool live through taints, restarts and kills (CLUSTER=kind: with containers)
 	@$(BIN)/python -m paceline_dev demo $(if $(filter-out file,$(origin CLUSTER)),--cluster $(CLUSTER))
 
 test: .venv/ready ## Run all tests, then break five guards at random

@@ -61,8 +61,10 @@ class KindSite(Watcher):
     @asynccontextmanager
     async def without_operator(self) -> AsyncIterator[None]:
         await self.operators(0)
-        yield
-        await self.operators(2)
+        try:
+            yield
+        finally:
+            await self.operators(2)
 
     async def operators(self, count: int) -> None:
         """Wait until there are so many, all of them ready; those who left are gone."""

@@ -1,4 +1,4 @@
-"""The stories of taints, leaders and runners outside of pods, on a kubelet."""
+"""The stories of taints, leaders and runners outside of pods that are told on the local node, on a kubelet."""
 
 import pytest
 
