@@ -1,8 +1,9 @@
-"""The stories of taints, leaders and runners outside of pods that are told on the local node, on a kubelet."""
+"""The stories of sizes, taints, leaders and runners outside of pods that are told on the local node, on a kubelet."""
 
 import pytest
 
 # ruff: noqa: F401 -- collected here, with the site of this folder's conftest
+from cluster.operator.test_autoscale import test_a_burst_wakes_a_group_at_zero_which_grows_shrinks_and_says_why
 from cluster.operator.test_laptop import (
     test_a_laptop_leads_while_the_cluster_is_tainted_and_its_jobs_wait_for_it,
 )

@@ -19,7 +19,7 @@ class Load:
 
     def __init__(self, database: Database, rate: float, shared: str, led: str) -> None:
         """Prepare it; `run` produces."""
-        self._queues = Queue(database, shared), Queue(database, led)
+        self._database, self._pools = database, (shared, led)
         self._rate = rate
         self._stopped = False
         self.enqueued = 0
@@ -34,11 +34,12 @@ class Load:
         while not self._stopped:
             due = int((time.monotonic() - began) * self._rate)
             for number in range(wanted, due):
-                await self.add(1, SECONDS, led=number % SHARE == 0)
+                await self.add(1, SECONDS, pool=self._pools[number % SHARE == 0])
             wanted = due
             await asyncio.sleep(BEAT)
 
-    async def add(self, count: int, seconds: float, *, led: bool = False) -> None:
+    async def add(self, count: int, seconds: float, *, pool: str | None = None) -> None:
         """Some jobs at once. Counted before they are sent: one that gets lost on the way is a lost one."""
         self.enqueued += count
-        await self._queues[led].enqueue_many([NewJob(kind="work", payload=seconds)] * count)
+        queue = Queue(self._database, pool or self._pools[0])
+        await queue.enqueue_many([NewJob(kind="work", payload=seconds)] * count)

@@ -62,9 +62,9 @@ class Stage(abc.ABC):
     def last_words(self) -> str:
         """What the operators said last."""
 
-    def group(self, name: str, replicas: int, dispatch: str = "Shared") -> Json:
+    def group(self, name: str, replicas: int, **spec: object) -> Json:
         """A RunnerGroup of the demo."""
-        return runner_group(self.namespace, name, replicas, self.image, {"slots": 4, "dispatch": dispatch})
+        return runner_group(self.namespace, name, replicas, self.image, {"slots": 4, **spec})
 
     async def run(self, *words: str, stdin: str | None = None) -> str:
         """kubectl, without holding up the load."""

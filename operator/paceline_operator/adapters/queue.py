@@ -112,6 +112,7 @@ class Queue:
     _crews_at: float = 0.0
     _asleep: frozenset[int] = frozenset()
     _asleep_at: float = 0.0
+    _soon: bool = False
 
     async def ready(self) -> Operating:
         """How to operate it; QueueTroubleError while it does not answer."""
@@ -139,14 +140,20 @@ class Queue:
         await asyncio.sleep(BREATH)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(max(BREATH, LOOK_SECONDS - (time.monotonic() - began))):
-                while not (self.bell.rung.is_set() and self._asleep):
+                while not (self.bell.rung.is_set() and (self._asleep or self._soon)):
                     self.bell.rung.clear()
                     await self.bell.rung.wait()
+
+    def look_soon(self) -> None:
+        """There is something to be seen."""
+        self._soon = True
+        self.bell.rung.set()
 
     async def _look(self, operating: Operating) -> None:
         self._looks += 1
         rung = self.bell.rung.is_set()
         self.bell.rung.clear()
+        self._soon = False
         numbers = sorted(self.seen[key].id for key in self.groups if key in self.seen)
         if self._looks % CREWS_EVERY or rung or not numbers or self.trouble is not None:
             cap = max([CAP, *(each.depth for each in self.groups.values())])

@@ -49,6 +49,7 @@ class Membership:
             if self._put != wanted or self.number is None or self._key not in self._queue.seen:
                 await self._write(operating, group, taints)
                 self._put = wanted
+                self._queue.look_soon()
         except PoolConflictError as error:
             raise QueueTroubleError(Reason.POOL_CONFLICT, str(error)) from None
         except (NotAllowedError, NotFoundError) as error:

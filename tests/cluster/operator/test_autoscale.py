@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from cluster.operator.site import Site
+from cluster.operator.watcher import Watcher
 from cluster.place import Json
 from paceline import NewJob
 from paceline.queue import Queue
@@ -18,13 +19,13 @@ pytestmark = pytest.mark.timeout(150)
 AT_ONCE = {"scaleDown": {"stabilizationWindowSeconds": 0}}
 
 
-def scaled(site: Site, name: str = "builds", **autoscaling: object) -> Json:
+def scaled(site: Watcher, name: str = "builds", **autoscaling: object) -> Json:
     """A group of one-slot runners that scales by its queue; spec.replicas is there to be ignored."""
     given = {"maxReplicas": 3, "behavior": AT_ONCE, **autoscaling}
     return site.group(7, name=name, slots=1, autoscaling=given)
 
 
-async def sized(site: Site, size: int, name: str = "builds") -> Json:
+async def sized(site: Watcher, size: int, name: str = "builds") -> Json:
     """Wait until a group has so many runners, all of them ready."""
 
     async def is_so() -> bool:
@@ -35,13 +36,13 @@ async def sized(site: Site, size: int, name: str = "builds") -> Json:
     return await site.status(name)
 
 
-async def decisions(site: Site) -> list[DecisionSeen]:
+async def decisions(site: Watcher) -> list[DecisionSeen]:
     reader = Reader(site.queue.database)
     (group,) = await reader.find_groups("builds", site.install)
     return await reader.list_decisions(group.id)
 
 
-async def test_a_burst_wakes_a_group_at_zero_which_grows_shrinks_and_says_why(operated: Site) -> None:
+async def test_a_burst_wakes_a_group_at_zero_which_grows_shrinks_and_says_why(operated: Watcher) -> None:
     site = operated
     await site.apply(scaled(site))
     await sized(site, 0)
@@ -52,7 +53,7 @@ async def test_a_burst_wakes_a_group_at_zero_which_grows_shrinks_and_says_why(op
     assert told["inputs"]["ready"] + told["inputs"]["running"] == 5
     assert (await site.says("ScalingActive", "Internal"))["status"] == "True"
     assert (await site.says("ScalingLimited", "TooManyReplicas"))["status"] == "True"
-    site.touch("go")
+    await site.allow("go")
     await sized(site, 0)
     assert {(await site.job(each.id)).state for each in made} == {"done"}
     assert not await site.queue.database.value("SELECT count(*) FROM paceline.attempt"), "nobody was interrupted"
