@@ -130,8 +130,7 @@ class GroupLoop:
             kept_taints=member.observed.taints if member.observed else "",
         )
         current = sum(life.staying for life in lives_of(seen))
-        decided = member.scaler.turn(group, current, member.observed, member.unread, seen.now)
-        seen = replace(seen, unread=member.unread, decided=decided)
+        seen = replace(seen, unread=member.unread, decided=member.decide(group, current, seen.now))
         return seen, plan(seen, self._memory)
 
     async def _database(self, group: RunnerGroup) -> tuple[Operating | None, QueueTroubleError | None]:

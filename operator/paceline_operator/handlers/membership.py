@@ -10,6 +10,7 @@ from paceline_operator.api.v1alpha1 import RunnerGroup
 from paceline_operator.domain.levers import is_paused
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.revision import revision_of
+from paceline_operator.domain.scaling.decide import Decision
 from paceline_operator.domain.taints import Taints, declared
 from paceline_operator.handlers.scaler import Scaler
 from paceline_operator.handlers.services import Services
@@ -57,6 +58,14 @@ class Membership:
         except (DatabaseError, SchemaError, TimeoutError) as error:
             raise trouble_of(error) from None
         return operating
+
+    def decide(self, group: RunnerGroup, current: int, now: datetime) -> Decision | None:
+        """The size of a group that has `current` runners; when the last has gone, work is listened for at once."""
+        awake = not self.scaler.asleep
+        decided = self.scaler.turn(group, current, self.observed, self.unread, now)
+        if awake and self.scaler.asleep and self._queue is not None:
+            self._queue.look_soon()
+        return decided
 
     async def _find(self, group: RunnerGroup) -> Queue:
         """By the Secret; a namespace that is being deleted may have lost it before its groups."""

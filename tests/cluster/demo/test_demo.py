@@ -41,7 +41,7 @@ def test_the_story_is_told_and_every_figure_is_right() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 def test_one_that_is_interrupted_leaves_nothing_behind(number: signal.Signals) -> None:
     with demo() as process:
-        lines_until(process, "== 2/8")
+        lines_until(process, f"== 2/{len(STEPS)}")
         begun = descendants(process)
         assert len(begun) > 10
         os.kill(process.pid, number)

@@ -72,6 +72,8 @@ async def test_whom_a_person_promotes_leads_until_the_promotion_ends(operated: W
     await site.run("annotate", "rnr", second, f"{TAINTS}=maint:NoLead")
     await leads(site, first)
     await site.run("annotate", "rnr", second, f"{TAINTS}-")
+    await leads(site, first)
+    await site.paceline("promote", second, "--group", group)
     await leads(site, second)
     await site.paceline("promote", "--clear", "--group", group)
     await leads(site, first)
