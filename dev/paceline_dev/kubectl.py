@@ -22,15 +22,19 @@ class Kubectl:
     prefix: tuple[str, ...] = ()
     """What has to stand before the command, where the cluster is in a network of its own."""
 
+    def command(self, *args: str) -> list[str]:
+        """What is run."""
+        return [*self.prefix, str(self.program), *args]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What it is run with."""
+        return {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
+
     def run(self, *args: str, stdin: str | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run it; a failure is an error with kubectl's own words, unless the caller wants to look at it."""
         done = subprocess.run(
-            [*self.prefix, self.program, *args],
-            input=stdin,
-            env={**os.environ, "KUBECONFIG": str(self.kubeconfig)},
-            capture_output=True,
-            text=True,
-            check=False,
+            self.command(*args), input=stdin, env=self.environment, capture_output=True, text=True, check=False
         )
         if check and done.returncode != 0:
             raise DevError(f"kubectl {' '.join(args)}: {done.stderr.strip()}")

@@ -4,8 +4,8 @@ import abc
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -69,6 +69,27 @@ class Stage(abc.ABC):
     async def run(self, *words: str, stdin: str | None = None) -> str:
         """kubectl, without holding up the load."""
         return (await asyncio.to_thread(self.kubectl.run, *words, stdin=stdin)).stdout
+
+    @asynccontextmanager
+    async def watching(self, say: Callable[[str], None], *words: str) -> AsyncIterator[None]:
+        """Kubectl with -w: what it writes is said, line by line, until the end of the block."""
+        process = await asyncio.create_subprocess_exec(
+            *self.kubectl.command(*words, "-w"), env=self.kubectl.environment, stdout=asyncio.subprocess.PIPE
+        )
+        stdout = process.stdout
+        assert stdout is not None
+
+        async def read() -> None:
+            async for line in stdout:
+                say(line.decode().rstrip())
+
+        reading = asyncio.create_task(read())
+        try:
+            yield
+        finally:
+            process.terminate()
+            await process.wait()
+            await reading
 
     async def apply(self, manifest: Mapping[str, object]) -> None:
         """As a user would."""

@@ -19,13 +19,14 @@ ORDERS: Final = "orders"
 """The group with a leader."""
 BURSTS: Final = "bursts"
 """The group that is empty until there is work."""
-SCALING: Final = {"maxReplicas": 3, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}
+MOST: Final = 3
+SCALING: Final = {"maxReplicas": MOST, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}
 SIZE: Final = 3
 TAINTS: Final = "paceline.dev/taints"
 QUIET_SECONDS: Final = 2.0
 """So long a tainted runner is watched."""
 LONG_SECONDS: Final = 1.5
-SCALING_JOBS: Final = 40
+BURST_JOBS: Final = 40
 QUICKLY: Final = 0.005
 
 
@@ -235,21 +236,20 @@ async def burst(story: Story) -> None:
     """A group at zero is woken by its first job, grows with the queue, and is empty again when it is done."""
     await story.stage.apply(story.stage.group(BURSTS, 0, autoscaling=SCALING))
     await story.stage.settled(BURSTS, 0)
-    began = time.monotonic()
-    await story.load.add(SCALING_JOBS, LONG_SECONDS, pool=BURSTS)
+    story.teller.say(f"$ kubectl get rgrp {BURSTS} -w")
+    async with story.stage.watching(story.teller.say, "get", "rgrp", BURSTS):
+        began = time.monotonic()
+        await story.load.add(BURST_JOBS, LONG_SECONDS, pool=BURSTS)
 
-    async def started() -> bool:
-        return len(await story.stage.runners(BURSTS)) > 0
+        async def started() -> bool:
+            return len(await story.stage.runners(BURSTS)) > 0
 
-    await story.stage.until(started, "it has a runner", QUICKLY)
-    story.measured("jobs for a group at zero to its first runner made", began)
-    await story.stage.settled(BURSTS, 3)
-    story.measured("zero to three runners ready", began)
-    told = await story.user("get", "rgrp", BURSTS)
-    for line in told.splitlines():
-        story.teller.say(line)
-    await story.stage.settled(BURSTS, 0)
-    story.measured(f"zero to three to zero, {SCALING_JOBS} jobs done", began)
+        await story.stage.until(started, "it has a runner", QUICKLY)
+        story.measured("jobs for a group at zero to its first runner made", began)
+        await story.stage.settled(BURSTS, MOST)
+        story.measured(f"zero to {MOST} runners ready", began)
+        await story.stage.settled(BURSTS, 0)
+        story.measured(f"zero to {MOST} to zero, {BURST_JOBS} jobs done", began)
 
 
 STEPS: Final[Mapping[str, Callable[[Story], Awaitable[None]]]] = {
