@@ -9,7 +9,7 @@ import functools
 import json
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,7 @@ from paceline_bench.errors import NotMeasuredError
 from paceline_bench.systems.paceline import SYSTEM
 from paceline_bench.templates import Templates
 from paceline_dev import REPOSITORY
+from paceline_dev.audit import Write
 from paceline_dev.binaries import Binaries
 from paceline_dev.control_plane import ControlPlane
 from paceline_dev.group import runner_group
@@ -90,17 +91,26 @@ class Site:
 
         await until(is_so, f"{groups} groups with {ready} runners each", seconds, pause=0.25)
 
+    def writes(self) -> list[Write]:
+        """What the operator has written, but for its Lease."""
+        return apart_from_lease(self.plane.audit.writes(user=USER))
+
     async def quiet(self, seconds: float) -> None:
         """Wait until the operator has written nothing for so long."""
         last, since = -1, time.monotonic()
 
         async def is_so() -> bool:
             nonlocal last, since
-            if (now := len(self.plane.audit.writes(user=USER))) != last:
+            if (now := len(self.writes())) != last:
                 last, since = now, time.monotonic()
             return time.monotonic() - since >= seconds
 
         await until(is_so, f"the operator writes nothing for {seconds:g} s", pause=min(seconds, 1.0))
+
+
+def apart_from_lease(writes: Iterable[Write]) -> list[Write]:
+    """The Lease is renewed every second, whatever else happens."""
+    return [each for each in writes if each.resource != "leases"]
 
 
 def group(name: str, replicas: int, *, scheduled: bool = True) -> Json:

@@ -10,7 +10,7 @@ from paceline_bench.measure import Measurement
 from paceline_bench.node import node
 from paceline_bench.operator_command import operator
 from paceline_bench.server import connected
-from paceline_bench.site import USER, Site, until
+from paceline_bench.site import Site, until
 from paceline_dev.audit import Write
 
 JOBS_EACH: Final = 5
@@ -28,7 +28,7 @@ async def count(site: Site, runners: int) -> list[Measurement]:
         await site.scale("builds", 0)
         await site.settled(1, 0)
         await until(lambda: _empty(site), "all pods are gone")
-        found = site.plane.audit.writes(user=USER)
+        found = site.writes()
     return per_life(found, runners)
 
 

@@ -15,7 +15,7 @@ from paceline_bench.measure import Measurement, Missing
 from paceline_bench.operator import BENCH, CREATING, DEATHS, THOUSAND, WRITES
 from paceline_bench.operator_command import command
 from paceline_bench.parts import NOT_WANTED, take
-from paceline_bench.site import group
+from paceline_bench.site import apart_from_lease, group
 from paceline_bench.writes import per_life
 from paceline_dev.audit import Write
 from paceline_dev.errors import DevError
@@ -45,6 +45,10 @@ def test_every_write_to_a_runner_or_pod_counts_and_the_others_are_told_apart() -
         "writes_per_life": 4.5, "event_writes_per_life": 0.5, "group_writes_per_life": 1.0,
         "dry_runs_per_group": 1,
     }  # fmt: skip
+
+
+def test_a_lease_that_is_renewed_every_second_is_no_work() -> None:
+    assert apart_from_lease([_write("leases"), _write("pods"), _write("leases")]) == [_write("pods")]
 
 
 def test_an_operator_that_wrote_nothing_is_no_result() -> None:
