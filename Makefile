@@ -14,7 +14,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test check cluster cluster-delete e2e fix crds mutate images bench-runner bench-operator bench-failover lock clean
+.PHONY: help demo test check cluster cluster-delete e2e fix crds mutate images bench-runner bench-operator bench-failover bench-autoscale lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -67,6 +67,9 @@ bench-operator: .venv-bench/ready ## Measure the operator at 400 and 1,000 runne
 
 bench-failover: .venv-bench/ready ## Measure how soon the second operator acts (QUICK=1 takes one minute)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench failover
+
+bench-autoscale: .venv-bench/ready ## Measure groups that follow their queue (QUICK=1 takes four minutes)
+	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench autoscale
 
 images: .venv/ready ## Build the images of operator, runner and examples (TAG=…), with or without a registry
 	@$(BIN)/python -m paceline_dev images $(if $(TAG),--tag "$(TAG)")

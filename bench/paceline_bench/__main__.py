@@ -66,6 +66,17 @@ def failover(
     raise typer.Exit(play(BENCH, run, output))
 
 
+@app.command()
+def autoscale(
+    quick: QuickOption = False, rounds: RoundsOption = None, only: OnlyOption = None, output: OutputOption = RESULTS
+) -> None:
+    """Groups that follow their queue: from zero, at rest, down under load, and a simulated day."""
+    from paceline_bench.autoscale import BENCH
+
+    run = Run(report=stderr_reporter(), quick=quick, rounds=rounds, only=frozenset(only or ()))
+    raise typer.Exit(play(BENCH, run, output))
+
+
 def play(bench: Bench, run: Run, output: Path, limits: Sequence[Budget] | None = None) -> int:
     """Run a bench; the exit code says whether every budget was kept."""
     if unknown := run.only - set(bench.labels):

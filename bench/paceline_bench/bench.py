@@ -4,18 +4,30 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from paceline_bench.measure import Derived, Measurement, Missing
+from paceline_bench.measure import Curve, Derived, Measurement, Missing
 from paceline_dev.progress import Reporter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """One picture of some figures."""
+    """One picture of some figures, or of some curves if it has steps."""
 
     file: str
     title: str
-    kind: Literal["bars", "cumulative"]
+    kind: Literal["bars", "cumulative", "steps"]
     names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What a peer took for the same, measured at another time: to be read beside our figures, and not judged."""
+
+    title: str
+    note: str
+    """Which version, when and where."""
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    """The name of our figure, and what stands in each column."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,6 +44,7 @@ class Run:
     settings: dict[str, object] = field(default_factory=dict)
     """What the measurements depend on: numbers of jobs and rounds, the server's settings."""
     versions: dict[str, str] = field(default_factory=dict)
+    curves: dict[str, Curve] = field(default_factory=dict)
 
     @property
     def shortened(self) -> bool:
@@ -57,5 +70,6 @@ class Bench:
     function: Function
     derived: tuple[Derived, ...] = ()
     plots: tuple[Plot, ...] = ()
+    beside: Beside | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     """What a figure's name means, for people."""

@@ -32,15 +32,15 @@ async def create(site: Site) -> list[Measurement]:
     return [
         Measurement("pods_bare_400", bare, "s"),
         Measurement("pods_0_to_400", took, "s"),
-        *quantiles(turns, RUNNERS),
+        *quantiles(turns, str(RUNNERS)),
     ]
 
 
-def quantiles(turns: histogram.Buckets, runners: int) -> list[Measurement]:
+def quantiles(turns: histogram.Buckets, what: str) -> list[Measurement]:
     """What the operator's own histogram says of its turns, in milliseconds."""
     found = {percent: histogram.quantile(turns, percent / 100) for percent in (50, 99)}
     return [
-        Measurement(f"reconcile_p{percent}_{runners}", value * 1000, "ms")
+        Measurement(f"reconcile_p{percent}_{what}", value * 1000, "ms")
         for percent, value in found.items()
         if value is not None
     ]

@@ -43,6 +43,15 @@ class Figure:
         return min(self.values), max(self.values)
 
 
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """How something changed while it was measured: seconds since the beginning, and what was so from then on."""
+
+    name: str
+    unit: str
+    points: tuple[tuple[float, float], ...]
+
+
 Figures = Mapping[str, Figure]
 
 

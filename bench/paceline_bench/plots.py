@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from paceline_bench.bench import Plot
-from paceline_bench.measure import Figure
+from paceline_bench.measure import Curve, Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes  # type: ignore[import-not-found] # only where benches run
 
-Draw = Callable[[Plot, Sequence[Figure], Mapping[str, str], Path], None]
+Shown = Sequence[Figure | Curve]
+Draw = Callable[[Plot, Shown, Mapping[str, str], Path], None]
 STYLE: Final = {
     "svg.hashsalt": "paceline", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9,
     "axes.spines.top": False, "axes.spines.right": False,
@@ -19,7 +20,7 @@ BAR: Final = "#4c78a8"
 DOT: Final = "#1b2a3a"
 
 
-def draw(plot: Plot, figures: Sequence[Figure], labels: Mapping[str, str], file: Path) -> None:
+def draw(plot: Plot, shown: Shown, labels: Mapping[str, str], file: Path) -> None:
     """Write one picture as SVG."""
     import matplotlib as mpl  # type: ignore[import-not-found] # half a second, and only where benches run
 
@@ -27,9 +28,16 @@ def draw(plot: Plot, figures: Sequence[Figure], labels: Mapping[str, str], file:
     from matplotlib import pyplot as plt
 
     with plt.rc_context(STYLE):
+        figures = [each for each in shown if isinstance(each, Figure)]
         height = 0.8 + 0.36 * len(figures) if plot.kind == "bars" else 3.0
         picture, axes = plt.subplots(figsize=(7, height), layout="constrained")
-        (_bars if plot.kind == "bars" else _cumulative)(axes, figures, labels)
+        match plot.kind:
+            case "bars":
+                _bars(axes, figures, labels)
+            case "cumulative":
+                _cumulative(axes, figures, labels)
+            case "steps":
+                _steps(axes, [each for each in shown if isinstance(each, Curve)], labels)
         axes.set_title(plot.title, loc="left")
         picture.savefig(file, metadata={"Date": None, "Creator": None})
         plt.close(picture)
@@ -60,3 +68,12 @@ def _cumulative(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, st
     axes.set_xlabel(figures[0].unit)
     axes.set_ylabel("per cent")
     axes.legend(frameon=False, loc="lower right")
+
+
+def _steps(axes: "Axes", curves: Sequence[Curve], labels: Mapping[str, str]) -> None:
+    """What was so at each moment; all are counts, and share one scale."""
+    for each in curves:
+        axes.step(*zip(*each.points, strict=True), where="post", label=labels.get(each.name, each.name), linewidth=1.2)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("seconds")
+    axes.legend(frameon=False, loc="upper right")

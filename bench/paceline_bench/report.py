@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from paceline_bench import budgets, machine
-from paceline_bench.bench import Bench, Run
+from paceline_bench.bench import Bench, Beside, Run
 from paceline_bench.budgets import Budget, Verdict
-from paceline_bench.measure import Figure, Measurement, Missing, collect, derive
+from paceline_bench.measure import Curve, Figure, Figures, Measurement, Missing, collect, derive
 from paceline_bench.plots import Draw
 
 RESULTS: Final = Path(__file__).resolve().parents[1] / "results"
@@ -25,7 +25,8 @@ class Result:
     bench: Bench
     date: datetime
     quick: bool
-    figures: Mapping[str, Figure]
+    figures: Figures
+    curves: Mapping[str, Curve]
     verdicts: Sequence[Verdict]
     missing: Sequence[Missing]
     settings: Mapping[str, object]
@@ -55,6 +56,7 @@ async def measure(bench: Bench, run: Run, limits: Sequence[Budget] | None = None
         date=datetime.now(UTC),
         quick=run.shortened,
         figures=figures,
+        curves=run.curves,
         verdicts=budgets.judge(budgets.load(bench.name) if limits is None else limits, figures),
         missing=missing,
         settings=run.settings,
@@ -70,10 +72,11 @@ def write(result: Result, folder: Path, draw: Draw) -> Path:
     file.write_text(json.dumps(as_json(result), indent=2, ensure_ascii=False) + "\n")
     drawn = []
     for plot in result.bench.plots:
-        figures = [result.figures[name] for name in plot.names if name in result.figures]
+        there: Mapping[str, Figure | Curve] = result.curves if plot.kind == "steps" else result.figures
+        shown = [there[name] for name in plot.names if name in there]
         picture = folder / f"{result.bench.name}-{plot.file}.svg"
-        if figures:
-            draw(plot, figures, result.bench.labels, picture)
+        if shown:
+            draw(plot, shown, result.bench.labels, picture)
             drawn.append((plot.title, picture.name))
         else:
             picture.unlink(missing_ok=True)  # an older run's would stand beside figures that are not its own
@@ -110,6 +113,15 @@ def as_json(result: Result) -> dict[str, object]:
             }
             for each in result.figures.values()
         ],
+        "curves": [
+            {
+                "name": each.name,
+                "unit": each.unit,
+                "seconds": [_rounded(at) for at, _ in each.points],
+                "values": [_rounded(value) for _, value in each.points],
+            }
+            for each in result.curves.values()
+        ],
         "missing": [{"name": each.name, "reason": each.reason} for each in result.missing],
         "settings": dict(result.settings),
         "versions": dict(result.versions),
@@ -134,6 +146,8 @@ def as_markdown(result: Result, pictures: Sequence[tuple[str, str]] = ()) -> str
         low, high = map(number, each.spread)
         name = labels.get(each.name, each.name)
         lines.append(f"| {name} | {number(each.median)} {each.unit} | {low} to {high} | {len(each.values)} |")
+    if result.bench.beside is not None:
+        lines += ["", *_beside(result.bench.beside, result.figures, labels)]
     for title, picture in pictures:
         lines += ["", f"![{title}]({picture})"]
     if result.missing:
@@ -143,6 +157,17 @@ def as_markdown(result: Result, pictures: Sequence[tuple[str, str]] = ()) -> str
     for title, facts in (("machine", result.machine), ("versions", result.versions), ("settings", result.settings)):
         lines.append(f"- {title}: {', '.join(f'{name} {value}' for name, value in facts.items())}")
     return "\n".join(lines) + "\n"
+
+
+def _beside(beside: Beside, figures: Figures, labels: Mapping[str, str]) -> list[str]:
+    """A table of ours and theirs."""
+    lines = [f"## {beside.title}", "", beside.note, ""]
+    lines += [f"| what | here | {' | '.join(beside.columns)} |", "|---" * (len(beside.columns) + 2) + "|"]
+    for name, *cells in beside.rows:
+        found = figures.get(name)
+        ours = "not measured" if found is None else f"{number(found.median)} {found.unit}"
+        lines.append(f"| {labels.get(name, name)} | {ours} | {' | '.join(cells)} |")
+    return lines
 
 
 def number(value: float) -> str:

@@ -9,7 +9,7 @@ import functools
 import json
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -56,9 +56,11 @@ class Site:
         secret = {"metadata": {"name": "db"}, "stringData": {"url": url}}
         await self.api.post(f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
 
-    async def add_group(self, name: str, replicas: int, *, scheduled: bool = True) -> None:
+    async def add_group(
+        self, name: str, replicas: int, *, scheduled: bool = True, autoscaling: Mapping[str, object] | None = None
+    ) -> None:
         """Make a RunnerGroup with one-slot runners."""
-        await self.api.post(GROUPS, group(name, replicas, scheduled=scheduled))
+        await self.api.post(GROUPS, group(name, replicas, scheduled=scheduled, autoscaling=autoscaling))
 
     async def scale(self, name: str, replicas: int) -> None:
         """What `kubectl scale` does."""
@@ -113,10 +115,11 @@ def apart_from_lease(writes: Iterable[Write]) -> list[Write]:
     return [each for each in writes if each.resource != "leases"]
 
 
-def group(name: str, replicas: int, *, scheduled: bool = True) -> Json:
+def group(name: str, replicas: int, *, scheduled: bool = True, autoscaling: Mapping[str, object] | None = None) -> Json:
     """A RunnerGroup of the bench; pods that only pretend to run are hidden from the scheduler."""
     pod: Json = {} if scheduled else {"schedulerName": "nobody"}
-    return runner_group(NAMESPACE, name, replicas, "bench", {"slots": 1}, pod=pod)
+    spec: Json = {"slots": 1} if autoscaling is None else {"slots": 1, "autoscaling": autoscaling}
+    return runner_group(NAMESPACE, name, replicas, "bench", spec, pod=pod)
 
 
 def _as_wanted(found: Json, ready: int) -> bool:

@@ -6,23 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-import psutil
-
-from paceline_bench import histogram
-from paceline_bench.counted import Counted, counted
-from paceline_bench.creating import quantiles
+from paceline_bench.at_rest import rest
+from paceline_bench.counted import counted
 from paceline_bench.crew import crew
 from paceline_bench.errors import NotMeasuredError
 from paceline_bench.measure import Measurement
-from paceline_bench.operator_command import Operator, operator
-from paceline_bench.server import connected
+from paceline_bench.operator_command import operator
 from paceline_bench.site import PODS, Site
 
 GROUPS: Final = 50
 EACH: Final = 20
 RUNNERS: Final = GROUPS * EACH
 SECONDS: Final = 30.0
-SESSIONS: Final = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'paceline-operator'"
 IDLE: Final = ("rss_1000", "cpu_idle_1000", "queries_idle_1000", "connections_1000")
 TURNS: Final = ("reconcile_p50_1000", "reconcile_p99_1000")
 RESTART: Final = "restart_1000"
@@ -54,7 +49,7 @@ async def thousand(site: Site, size: Size, wants: Callable[[str], bool]) -> list
                 await site.settled(GROUPS, EACH)
                 if any(map(wants, (*IDLE, *TURNS))):
                     await site.quiet(size.quiet)
-                    found += await _idle(running, way, size.seconds, site.url)
+                    found += await rest(running, way, size.seconds, str(RUNNERS))
                 await running.stop()
                 if wants(RESTART):
                     for number in range(size.restarts):
@@ -65,34 +60,6 @@ async def thousand(site: Site, size: Size, wants: Callable[[str], bool]) -> list
 def name(number: int) -> str:
     """Of a group."""
     return f"group-{number:02}"
-
-
-async def _idle(running: Operator, way: Counted, seconds: float, url: str) -> list[Measurement]:
-    """Nothing happens but heartbeats, which the operator does not see."""
-    process = psutil.Process(running.process.pid)
-    turns = await running.turns()
-    way.begin()
-    before, began = _cpu(process), time.monotonic()
-    sessions = []
-    async with connected(url) as connection:
-        while (left := began + seconds - time.monotonic()) > 0:
-            await asyncio.sleep(min(1.0, left))
-            sessions.append(await connection.fetchval(SESSIONS))
-    took, statements, busy = time.monotonic() - began, way.statements, _cpu(process) - before
-    turned = histogram.since(turns, await running.turns())
-    running.process.require()
-    return [
-        Measurement("rss_1000", process.memory_info().rss / 1e6, "MB"),
-        Measurement("cpu_idle_1000", 100 * busy / took, "% of a core"),
-        Measurement("queries_idle_1000", statements / took, "queries/s"),
-        Measurement("connections_1000", max(sessions), "connections"),
-        *quantiles(turned, RUNNERS),
-    ]
-
-
-def _cpu(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
 
 
 async def _restart(site: Site, group: str) -> float:

@@ -6,17 +6,18 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paceline_bench.__main__ import play
-from paceline_bench.bench import Bench, Plot, Run
+from paceline_bench.bench import Bench, Beside, Plot, Run
 from paceline_bench.budgets import Budget
 from paceline_bench.errors import BenchError
-from paceline_bench.measure import Figure, Measurement, Missing, Ratio
+from paceline_bench.measure import Curve, Measurement, Missing, Ratio
+from paceline_bench.plots import Shown
 from paceline_bench.report import Result, as_json, as_markdown, measure, number, write
 from paceline_dev import REPOSITORY
 from paceline_dev.progress import PlainReporter
@@ -27,6 +28,7 @@ RATES = {"ours": [300.0, 330.0, 360.0], "theirs": [100.0, 110.0, 90.0]}
 async def _function(run: Run) -> AsyncIterator[Measurement | Missing]:
     run.settings["jobs"] = 10
     run.versions["postgres"] = "18.4"
+    run.curves["size"] = Curve("size", "runners", ((0.0, 1.0), (2.5, 3.0)))
     for turn in range(3):
         for name, rates in RATES.items():
             yield Measurement(name, rates[turn], "jobs/s")
@@ -42,8 +44,15 @@ BENCH = Bench(
     plots=(
         Plot(file="rates", title="Rates", kind="bars", names=("ours", "theirs", "third")),
         Plot(file="none", title="Nothing", kind="bars", names=("third",)),
+        Plot(file="sizes", title="Sizes", kind="steps", names=("size", "ours")),
     ),
-    labels={"ours": "our own", "theirs": "theirs", "third": "a third"},
+    beside=Beside(
+        title="Beside them",
+        note="Measured earlier.",
+        columns=("slow", "fast"),
+        rows=(("ours", "1 job/s", "2 jobs/s"), ("third", "", "3")),
+    ),
+    labels={"ours": "our own", "theirs": "theirs", "third": "a third", "size": "size"},
 )
 
 
@@ -59,8 +68,8 @@ def _limit(limit: float) -> list[Budget]:
     return [Budget("toy", "ratio", ">=", limit, "design 10")]
 
 
-def _draw(plot: Plot, figures: Sequence[Figure], labels: Mapping[str, str], file: Path) -> None:
-    file.write_text(f"{plot.title}: {', '.join(labels[figure.name] for figure in figures)}")
+def _draw(plot: Plot, shown: Shown, labels: Mapping[str, str], file: Path) -> None:
+    file.write_text(f"{plot.title}: {', '.join(labels[each.name] for each in shown)}")
 
 
 @pytest.fixture
@@ -79,6 +88,7 @@ async def test_the_json_has_the_verdicts_the_repetitions_and_the_conditions(resu
     assert told["figures"][0] == {
         "name": "ours", "unit": "jobs/s", "median": 330, "min": 300, "max": 360, "repetitions": [300, 330, 360],
     }  # fmt: skip
+    assert told["curves"] == [{"name": "size", "unit": "runners", "seconds": [0, 2.5], "values": [1, 3]}]
     assert told["missing"] == [{"name": "third", "reason": "there is none"}]
     assert told["settings"] == {"jobs": 10}
     assert told["versions"]["postgres"] == "18.4"
@@ -93,6 +103,8 @@ async def test_the_markdown_shows_medians_with_their_spread_and_what_is_missing(
     assert "| design 10 | 3 | >= 2.5 | yes |" in text
     assert "| our own | 330 jobs/s | 300 to 360 | 3 |" in text
     assert "- a third: there is none" in text
+    assert "## Beside them\n\nMeasured earlier.\n\n| what | here | slow | fast |\n|---|---|---|---|\n" in text
+    assert "| our own | 330 jobs/s | 1 job/s | 2 jobs/s |\n| a third | not measured |  | 3 |" in text
     assert "![Rates](toy-rates.svg)" in text
     assert "shortened" not in text
 
@@ -109,8 +121,9 @@ async def test_a_picture_without_figures_is_not_left_from_an_older_run(result: R
     file = write(result, tmp_path, _draw)
     assert file == tmp_path / "toy.json"
     texts = _texts(tmp_path)
-    assert set(texts) == {"toy.json", "toy.md", "toy-rates.svg"}
+    assert set(texts) == {"toy.json", "toy.md", "toy-rates.svg", "toy-sizes.svg"}
     assert texts["toy-rates.svg"] == "Rates: our own, theirs"
+    assert texts["toy-sizes.svg"] == "Sizes: size", "steps are of curves, never of figures"
 
 
 async def test_nothing_says_whose_machine_it_was(result: Result, tmp_path: Path) -> None:
