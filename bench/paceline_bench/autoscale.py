@@ -102,7 +102,7 @@ BENCH: Final = Bench(
         "reconcile_p99_200_groups": "turn of a loop, idle, 200 groups, p99",
         "cycles": "runners retired and gone while jobs flowed",
         "cycles_interrupted": "attempts among them that were interrupted (lost, handed back, failed)",
-        "cycles_jobs": "jobs meanwhile, all done",
+        "cycles_jobs": "jobs meanwhile",
         "cycles_busy": "others at work when a runner went",
         "cycles_seconds": "how long that took",
         cycles.WANTED: "runners wanted (decisions)",

@@ -63,6 +63,7 @@ def test_one_interrupted_job_or_too_few_cycles_miss_a_budget() -> None:
 def test_a_job_of_which_nothing_is_known_spoils_the_cycles() -> None:
     with pytest.raises(NotMeasuredError, match="49 of 50 jobs were done well"):
         figures(1000, [3], 50, 49, 0, 1.0)
+    assert _missed(figures(1000, [3], 50, 49, 4, 1.0)) == {"cycles_interrupted"}, "it was lost too often"
 
 
 def test_a_day_of_fewer_jobs_or_of_unfinished_ones_is_no_result() -> None:
