@@ -108,6 +108,7 @@ async def _burst(load: Load, crew: Hands, size: Size) -> None:
     before = crew.gone
 
     async def over() -> bool:
+        crew.require()
         return crew.gone >= size.cycles or crew.gone - before >= size.burst // 2 > len(crew.alive)
 
     await until(over, "a burst is over, and its runners are gone", PATIENCE, pause=0.1)

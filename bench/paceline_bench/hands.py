@@ -38,6 +38,7 @@ class Hands:
     site: Site
     database: Database
     line: Line
+    following: "asyncio.Task[None] | None" = None
     alive: "dict[str, asyncio.Task[None]]" = field(default_factory=dict)
     """By the UIDs of their pods."""
     at_work: "dict[str, tuple[Dispatcher, Workbench]]" = field(default_factory=dict)
@@ -51,6 +52,16 @@ class Hands:
     def busy(self) -> int:
         """How many hold a job."""
         return sum(bench.holding > 0 for _, bench in self.at_work.values())
+
+    @property
+    def tasks(self) -> "list[asyncio.Task[None]]":
+        """All that goes on."""
+        return [*([self.following] if self.following else []), *self.alive.values()]
+
+    def require(self) -> None:
+        """Complain if one has failed."""
+        if failed := [each for each in self.tasks if each.done() and each.exception()]:
+            raise NotMeasuredError(f"{len(failed)} runners broke") from failed[0].exception()
 
     async def follow(self, version: str) -> None:
         """Every pod from its first event to its last."""
@@ -136,17 +147,16 @@ class Worker:
 
 @contextlib.asynccontextmanager
 async def hands(site: Site) -> AsyncIterator[Hands]:
-    """From now on; one that fails ends the measurement."""
+    """From now on."""
     async with await Database.open(site.url, size=CONNECTIONS, application="bench") as database:
         found = Hands(site, database, await Line.open(site.url))
-        follow = asyncio.create_task(found.follow((await site.api.get(PODS))["metadata"]["resourceVersion"]))
+        version = (await site.api.get(PODS))["metadata"]["resourceVersion"]
+        found.following = asyncio.create_task(found.follow(version))
         try:
             yield found
-            failed = [each for each in (follow, *found.alive.values()) if each.done() and each.exception()]
-            if failed:
-                raise NotMeasuredError(f"{len(failed)} runners broke") from failed[0].exception()
+            found.require()
         finally:
-            every = [follow, *found.alive.values()]
+            every = found.tasks
             for task in every:
                 task.cancel()
             await asyncio.gather(*every, return_exceptions=True)
