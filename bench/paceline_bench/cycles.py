@@ -83,7 +83,8 @@ async def cycle(site: Site, size: Size, curves: dict[str, Curve]) -> list[Measur
                 await _burst(load, crew, size)
         took, cycles, busy = time.monotonic() - began, crew.gone, crew.busy_then
         await until(lambda: _empty(queue), "all jobs are done")
-        curves[WANTED] = Curve(WANTED, "runners", await sizes(queue.database, GROUP, moment))
+        decided = await sizes(queue.database, GROUP, moment)
+        curves[WANTED] = Curve(WANTED, "runners", tuple(point for point in decided if point[0] <= took))
         done = await queue.database.value(DONE)
         interrupted = await queue.database.value(INTERRUPTED)
     return figures(cycles, busy, load.made, done, interrupted, took)

@@ -71,9 +71,11 @@ def _cumulative(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, st
 
 
 def _steps(axes: "Axes", curves: Sequence[Curve], labels: Mapping[str, str]) -> None:
-    """What was so at each moment; all are counts, and share one scale."""
+    """What was so at each moment, to the end of the longest; all are counts, and share one scale."""
+    end = max(each.points[-1][0] for each in curves)
     for each in curves:
-        axes.step(*zip(*each.points, strict=True), where="post", label=labels.get(each.name, each.name), linewidth=1.2)
+        moments, values = zip(*each.points, (end, each.points[-1][1]), strict=True)
+        axes.step(moments, values, where="post", label=labels.get(each.name, each.name), linewidth=1.2)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("seconds")
-    axes.legend(frameon=False, loc="upper right")
+    axes.figure.legend(frameon=False, loc="outside lower center", ncols=len(curves))
