@@ -25,8 +25,24 @@ def operator(
     ] = "",
     listen: Annotated[
         str,
-        typer.Option(envvar="PACELINE_OPERATOR_LISTEN", metavar="HOST:PORT", help="For probes and metrics."),
+        typer.Option(envvar="PACELINE_OPERATOR_LISTEN", metavar="HOST:PORT",
+                     help="For probes, metrics and demand."),
     ] = "0.0.0.0:8081",
+    pod_ip: Annotated[
+        str,
+        typer.Option(envvar="PACELINE_POD_IP", metavar="ADDRESS", show_default="the host of --listen",
+                     help="Where whoever asks a standby for demand is sent while this operator acts."),
+    ] = "",
+    external_metrics: Annotated[
+        str | None,
+        typer.Option(envvar="PACELINE_EXTERNAL_METRICS", metavar="HOST:PORT", show_default="nowhere",
+                     help="Serve external.metrics.k8s.io here, for HorizontalPodAutoscalers."),
+    ] = None,
+    external_metrics_tls: Annotated[
+        str | None,
+        typer.Option(envvar="PACELINE_EXTERNAL_METRICS_TLS", metavar="FOLDER", show_default="a self-signed one",
+                     help="Where its certificate is, as tls.crt and tls.key."),
+    ] = None,
     kubeconfig: Annotated[
         str | None,
         typer.Option(envvar="KUBECONFIG", metavar="FILE", help="How to reach the cluster from outside of it."),
@@ -57,7 +73,10 @@ def operator(
     from paceline.logs import set_up
 
     try:
-        settings = _settings(install, namespaces, listen, kubeconfig, context, lease_namespace, watch_nodes=watch_nodes)
+        settings = _settings(
+            install, namespaces, listen, kubeconfig, context, lease_namespace, watch_nodes=watch_nodes, pod_ip=pod_ip,
+            external_metrics=external_metrics, external_metrics_tls=external_metrics_tls,
+        )  # fmt: skip
         set_up(log_format.value, log_level)
         _operate(settings)
     except PacelineError as error:
@@ -67,7 +86,8 @@ def operator(
 
 def _settings(
     install: str, namespaces: str, listen: str, kubeconfig: str | None, context: str | None,
-    lease_namespace: str | None, *, watch_nodes: bool,
+    lease_namespace: str | None, *, watch_nodes: bool, pod_ip: str, external_metrics: str | None,
+    external_metrics_tls: str | None,
 ) -> "Settings":  # fmt: skip
     from paceline.errors import InvalidInputError
 
@@ -75,19 +95,30 @@ def _settings(
         from paceline_operator.handlers.settings import Settings, own_namespace
     except ModuleNotFoundError as error:
         raise InvalidInputError(f"{NOT_INSTALLED} (there is no {error.name})") from None
-    host, colon, port = listen.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise InvalidInputError(f'--listen "{listen}" is not HOST:PORT, for example 0.0.0.0:8081')
+    host, port = _address("--listen", listen, "0.0.0.0:8081")
+    metrics = _address("--external-metrics", external_metrics, "0.0.0.0:6443") if external_metrics else None
     return Settings(
         install=install,
         namespaces=tuple(each.strip() for each in namespaces.split(",") if each.strip()),
         kubeconfig=kubeconfig,
         context=context,
-        host=host.strip("[]"),
-        port=int(port),
+        host=host,
+        port=port,
+        pod_ip=pod_ip,
+        external_metrics=metrics,
+        external_metrics_tls=external_metrics_tls,
         lease_namespace=lease_namespace or own_namespace(),
         watch_nodes=watch_nodes,
     )
+
+
+def _address(option: str, given: str, example: str) -> tuple[str, int]:
+    from paceline.errors import InvalidInputError
+
+    host, colon, port = given.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise InvalidInputError(f'{option} "{given}" is not HOST:PORT, for example {example}')
+    return host.strip("[]"), int(port)
 
 
 def _operate(settings: "Settings") -> None:

@@ -74,6 +74,7 @@ def test_an_operator_for_one_namespace_has_no_right_elsewhere(
     environment = {each["name"]: each for each in found["spec"]["containers"][0]["env"]}
     assert environment["PACELINE_NAMESPACES"]["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.namespace"
     assert environment["PACELINE_WATCH_NODES"]["value"] == "false"
+    assert environment["PACELINE_POD_IP"]["valueFrom"]["fieldRef"]["fieldPath"] == "status.podIP"
     who = f"system:serviceaccount:{restricted}:paceline-operator"
     assert may(kubectl, who, "create", "pods", "-n", restricted)
     assert may(kubectl, who, "patch", "runnergroups.paceline.dev/status", "-n", restricted)

@@ -102,6 +102,8 @@ class Queue:
     groups: dict[Key, Watcher] = field(default_factory=dict)
     """Who uses it."""
     seen: dict[Key, GroupObserved] = field(default_factory=dict)
+    read_at: datetime | None = None
+    """When `seen` was asked for."""
     trouble: QueueTroubleError | None = None
     operating: Operating | None = None
     _database: Database | None = None
@@ -157,7 +159,9 @@ class Queue:
         numbers = sorted(self.seen[key].id for key in self.groups if key in self.seen)
         if self._looks % CREWS_EVERY or rung or not numbers or self.trouble is not None:
             cap = max([CAP, *(each.depth for each in self.groups.values())])
+            asked_at = datetime.now(UTC)
             self._note(await operating.observe(self.office.install, self._sleepers(), cap))
+            self.read_at = asked_at
             await self._keep(operating)
             return
         asked = time.monotonic()

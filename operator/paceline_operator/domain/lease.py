@@ -4,6 +4,7 @@ No clock but each one's own monotonic one is believed. A Lease is over when it h
 counted from when we saw the last change: a skewed clock, or a time that somebody wrote by hand, misleads nobody.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,9 @@ RENEW_WITHIN: Final = 5.0
 RETRY: Final = 1.0
 LONGEST: Final = 60.0
 """No Lease is waited for longer, whatever it says."""
+ADDRESS: Final = "paceline.dev/address"
+"""The annotation that says where the holder listens, as HOST:PORT."""
+_AT: Final = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ class LeaseSeen:
     uid: str
     transitions: int = 0
     acquired: str | None = None
+    address: str = ""
+    """Where its holder listens; empty if it does not say."""
 
 
 def read_lease(found: Mapping[str, Any]) -> LeaseSeen:
@@ -42,6 +48,7 @@ def read_lease(found: Mapping[str, Any]) -> LeaseSeen:
         uid=meta["uid"],
         transitions=int(spec.get("leaseTransitions") or 0),
         acquired=spec.get("acquireTime"),
+        address=said_at if _AT.fullmatch(said_at := (meta.get("annotations") or {}).get(ADDRESS, "")) else "",
     )
 
 
@@ -64,11 +71,11 @@ class Patience:
 
 
 def build_lease(
-    namespace: str, name: str, holder: str, old: LeaseSeen | None, *, duration: float = DURATION
+    namespace: str, name: str, holder: str, old: LeaseSeen | None, *, duration: float = DURATION, address: str = ""
 ) -> JsonDict:
     """The Lease with its new holder, or renewed by the old one; it must be the one that was seen."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    meta: JsonDict = {"name": name, "namespace": namespace}
+    meta: JsonDict = {"name": name, "namespace": namespace, "annotations": {ADDRESS: address}}
     same = old is not None and old.holder == holder
     if old is not None:
         meta |= {"uid": old.uid, "resourceVersion": old.version}

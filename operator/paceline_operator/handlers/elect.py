@@ -38,10 +38,15 @@ class Elector:
     """Holds a Lease, or waits for it."""
 
     def __init__(
-        self, cluster: Cluster, namespace: str, name: str, me: str, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        """`cluster` must be one without a gate: whoever does not lead has to write the Lease too."""
+        self, cluster: Cluster, namespace: str, name: str, me: str, address: str = "", *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        """`cluster` must be one without a gate: whoever does not lead has to write the Lease too.
+
+        `address` is where the others find us while we act.
+        """
         self._cluster, self._namespace, self._name, self._me = cluster, namespace, name, me
+        self._address = address
         self._clock = clock
         self._until = 0.0
         self._patience = Patience()
@@ -50,6 +55,10 @@ class Elector:
     def leads(self) -> bool:
         """Whether we may act at this moment."""
         return self._clock() < self._until
+
+    def other(self) -> str:
+        """Where another one that acts listens, as last seen; empty if we know of none."""
+        return "" if self._lease is None or self._lease.holder in ("", self._me) else self._lease.address
 
     async def run(self, begin: Callable[[], Awaitable[None]], end: Callable[[], Awaitable[None]]) -> None:
         """For ever; `begin` is awaited when we have become the one, `end` when we no longer are."""
@@ -101,7 +110,7 @@ class Elector:
     async def _write(self) -> bool:
         """Take or renew it; False if it is not as we saw it last. Time counts from before it was sent."""
         sent = self._clock()
-        manifest = build_lease(self._namespace, self._name, self._me, self._lease)
+        manifest = build_lease(self._namespace, self._name, self._me, self._lease, address=self._address)
         try:
             send = self._cluster.create if self._lease is None else self._cluster.apply
             self._lease = read_lease(await send(manifest))

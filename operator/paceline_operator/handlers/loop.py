@@ -20,6 +20,7 @@ from paceline_operator.domain.failures import Memory
 from paceline_operator.domain.lives import lives_of
 from paceline_operator.domain.names import CLEANUP
 from paceline_operator.domain.plan import Plan, cleanup_within, plan
+from paceline_operator.domain.scaling.told import DemandTold
 from paceline_operator.domain.seen import GroupSeen
 from paceline_operator.handlers.act import Actor, Outcome
 from paceline_operator.handlers.look import look
@@ -57,6 +58,10 @@ class GroupLoop:
     def wake(self) -> None:
         """Something has happened."""
         self._woken.set()
+
+    def demand(self, now: datetime) -> DemandTold:
+        """What the group's queue wants. NoDemandError: that is not known."""
+        return self._membership.demand(now)
 
     async def run(self) -> None:
         """Until the group is gone."""

@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import time
+from datetime import datetime
 from typing import Final
 
 from paceline_operator.adapters.queue import Key
+from paceline_operator.domain.scaling.told import DemandTold, NoDemandError
 from paceline_operator.handlers.loop import GroupLoop
 from paceline_operator.handlers.services import Services
 
@@ -61,6 +63,12 @@ class Loops:
             return
         del self._loops[key], self._tasks[key]
         self._known.discard(key)
+
+    def demand(self, key: Key, now: datetime) -> DemandTold:
+        """What the queue of a group wants. NoDemandError: there is no such group, or it is not known."""
+        if loop := self._loops.get(key):
+            return loop.demand(now)
+        raise NoDemandError(f"there is no RunnerGroup {key[0]}/{key[1]} that this operator looks after", missing=True)
 
     def stuck(self) -> list[str]:
         """Groups whose loop has not turned for a minute."""

@@ -11,6 +11,7 @@ from paceline_operator.domain.levers import is_paused
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.revision import revision_of
 from paceline_operator.domain.scaling.decide import Decision
+from paceline_operator.domain.scaling.told import DemandTold
 from paceline_operator.domain.taints import Taints, declared
 from paceline_operator.handlers.scaler import Scaler
 from paceline_operator.handlers.services import Services
@@ -106,6 +107,11 @@ class Membership:
     def observed(self) -> GroupObserved | None:
         """How the group stands, as the database was last seen; None while it is not known."""
         return None if self._queue is None or self._queue.trouble is not None else self._queue.seen.get(self._key)
+
+    def demand(self, now: datetime) -> DemandTold:
+        """What the queue wants, as it was last read. NoDemandError: that is not known."""
+        read = self._queue.read_at if self._queue is not None and self.observed and self.unread is None else None
+        return self.scaler.tell(read, now)
 
 
 def _weight(group: RunnerGroup) -> int:

@@ -13,13 +13,17 @@ import kopf
 from paceline_operator.adapters.access import Access, find_access
 from paceline_operator.adapters.cluster import KubernetesCluster
 from paceline_operator.adapters.events import Events
+from paceline_operator.adapters.front_door import FrontDoor
 from paceline_operator.adapters.login import login
+from paceline_operator.adapters.neighbour import Neighbour
 from paceline_operator.adapters.queues import Queues
 from paceline_operator.adapters.retry import Retries
 from paceline_operator.domain.seen import NodeSeen
+from paceline_operator.handlers.demands import Demands
 from paceline_operator.handlers.elect import Elector, Terms
 from paceline_operator.handlers.loops import Loops
 from paceline_operator.handlers.metrics import Metrics
+from paceline_operator.handlers.metrics_api import MetricsApi
 from paceline_operator.handlers.orphans import Orphans
 from paceline_operator.handlers.server import Server
 from paceline_operator.handlers.services import Services
@@ -53,8 +57,9 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
         plain = KubernetesCluster(access, timeout=2.0, retries=Retries(total=2.0), on_request=count)
         me = f"{host}-{secrets.token_hex(4)}"
         elector = Elector(
-            await stack.enter_async_context(plain), settings.lease_namespace, f"{settings.install}-operator", me
-        )
+            await stack.enter_async_context(plain), settings.lease_namespace, f"{settings.install}-operator", me,
+            settings.address,
+        )  # fmt: skip
         cluster = await stack.enter_async_context(KubernetesCluster(access, gate=elector.leads, on_request=count))
         terms = Terms(settings.install, me, elector.leads)
         queues = Queues(cluster, terms.office, loops.wake)
@@ -66,9 +71,14 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
             metrics=metrics,
             nodes=nodes,
         )
-        server = Server(loops.stuck, watching.is_set, metrics)
+        demands = Demands(loops.demand, elector.leads, elector.other)
+        server = Server(loops.stuck, watching.is_set, metrics, demands)
         await server.start(settings.host, settings.port)
         stack.push_async_callback(server.close)
+        if settings.external_metrics is not None:
+            neighbour = await stack.enter_async_context(Neighbour())
+            api = MetricsApi(demands, neighbour.ask, FrontDoor(plain, settings.external_metrics_tls))
+            await stack.enter_async_context(api.served(*settings.external_metrics))
         orphans = Orphans(services, settings.namespaces)
 
         async def begin() -> None:

@@ -12,6 +12,7 @@ from paceline_operator.api.v1alpha1 import RunnerGroup
 from paceline_operator.domain.scaling.decide import Decision, decide, decide_blind, record_change
 from paceline_operator.domain.scaling.history import History
 from paceline_operator.domain.scaling.signals import Signals
+from paceline_operator.domain.scaling.told import DemandTold, tell_demand
 
 QUIET: Final = timedelta(seconds=30)
 """So long the same size by another rule waits before it is kept: between two rules it may go to and fro."""
@@ -85,6 +86,10 @@ class Scaler:
             return False
         self._consider(observed, now)
         return self._internal and self.decision is not None and self.decision.replicas != before.replicas
+
+    def tell(self, read: datetime | None, now: datetime) -> DemandTold:
+        """For others who scale the group; `read` is when its queue was. NoDemandError: nobody knows."""
+        return tell_demand(self._group, self.decision, read, now)
 
     def carried_out(self, change: int, now: datetime) -> None:
         """So many runners have come (or gone: negative) by our decision."""

@@ -1,19 +1,26 @@
-"""The operator's port: is it alive, can it work, what has it counted."""
+"""The operator's port: is it alive, can it work, what has it counted, and what do the queues want."""
 
 from collections.abc import Callable
+from typing import Final
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
+from paceline_operator.domain.scaling.told import WIRE, NoDemandError
+from paceline_operator.handlers.demands import Demands
 from paceline_operator.handlers.metrics import Metrics
+
+DEMAND: Final = "/demand/{namespace}/{group}"
 
 
 class Server:
-    """Answers /healthz, /readyz and /metrics."""
+    """Answers /healthz, /readyz, /metrics and /demand."""
 
-    def __init__(self, stuck: Callable[[], list[str]], ready: Callable[[], bool], metrics: Metrics) -> None:
+    def __init__(
+        self, stuck: Callable[[], list[str]], ready: Callable[[], bool], metrics: Metrics, demands: Demands
+    ) -> None:
         """`stuck`: the groups whose loop does not turn; `ready`: whether the watch has begun."""
-        self._stuck, self._ready, self._metrics = stuck, ready, metrics
+        self._stuck, self._ready, self._metrics, self._demands = stuck, ready, metrics, demands
         self._runner: web.AppRunner | None = None
 
     async def start(self, host: str, port: int) -> None:
@@ -22,6 +29,7 @@ class Server:
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
         app.router.add_get("/metrics", self._show)
+        app.router.add_get(DEMAND, self._demand)
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port)
@@ -46,3 +54,13 @@ class Server:
 
     async def _show(self, _: web.Request) -> web.Response:
         return web.Response(body=generate_latest(self._metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    async def _demand(self, request: web.Request) -> web.Response:
+        """Only the one that acts knows: another one says where that is, so that a Service before both works."""
+        try:
+            if other := self._demands.other:
+                return web.Response(status=307, headers={"Location": f"http://{other}{request.rel_url.raw_path}"})
+            told = self._demands.own((request.match_info["namespace"], request.match_info["group"]))
+        except NoDemandError as error:
+            return web.json_response({"error": str(error)}, status=404 if error.missing else 503)
+        return web.Response(body=WIRE.dump_json(told), content_type="application/json")

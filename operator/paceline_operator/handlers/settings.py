@@ -22,6 +22,12 @@ class Settings:
     port: int = 8081
     lease_namespace: str = "default"
     """Where the Lease is by which several operators agree on who acts."""
+    pod_ip: str = ""
+    """Where other operators and their callers reach this one, if that is not the host that it listens on."""
+    external_metrics: tuple[str, int] | None = None
+    """Where to serve external.metrics.k8s.io; None: nowhere."""
+    external_metrics_tls: str | None = None
+    """A folder with tls.crt and tls.key for it; None: a certificate that nobody has signed."""
     watch_nodes: bool = True
     """Whether it may read nodes: for that it needs rights in the whole cluster."""
 
@@ -29,6 +35,12 @@ class Settings:
         """Refuse what cannot be meant."""
         if not self.install or len(self.install) > 63:
             raise InvalidInputError(f'install "{self.install}" must have 1 to 63 characters')
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT for others."""
+        host = self.pod_ip or self.host
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
 
 def own_namespace() -> str:

@@ -40,12 +40,13 @@ RUNNER = ResourceKind("paceline.dev", "v1alpha1", "runners", "Runner")
 POD = ResourceKind("", "v1", "pods", "Pod")
 NODE = ResourceKind("", "v1", "nodes", "Node", namespaced=False)
 SECRET = ResourceKind("", "v1", "secrets", "Secret")
+CONFIG_MAP = ResourceKind("", "v1", "configmaps", "ConfigMap")
 NAMESPACE = ResourceKind("", "v1", "namespaces", "Namespace", namespaced=False)
 POD_DISRUPTION_BUDGET = ResourceKind("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 EVENT = ResourceKind("events.k8s.io", "v1", "events", "Event")
 LEASE = ResourceKind("coordination.k8s.io", "v1", "leases", "Lease")
 
-ALL = (RUNNER_GROUP, RUNNER, POD, NODE, SECRET, NAMESPACE, POD_DISRUPTION_BUDGET, EVENT, LEASE)
+ALL = (RUNNER_GROUP, RUNNER, POD, NODE, SECRET, CONFIG_MAP, NAMESPACE, POD_DISRUPTION_BUDGET, EVENT, LEASE)
 _BY_KIND = {(resource.api_version, resource.kind): resource for resource in ALL}
 
 

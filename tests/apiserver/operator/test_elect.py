@@ -107,6 +107,26 @@ async def test_who_does_not_renew_in_time_may_not_act_and_another_takes_over(
         assert not first.leads()
 
 
+async def test_a_standby_knows_where_the_one_that_acts_listens_until_that_one_leaves(
+    cluster: KubernetesCluster, namespace: str
+) -> None:
+    clock = Clock()
+    first = Elector(cluster, namespace, "paceline-operator", "a", "10.1.2.3:8081", clock=clock)
+    assert await first._look() is None
+    assert await first._write()
+    assert first.other() == "", "it is the one"
+    second = Elector(cluster, namespace, "paceline-operator", "b", "10.4.5.6:8081", clock=clock)
+    assert second.other() == ""
+    second._lease = await second._look()
+    assert second.other() == "10.1.2.3:8081"
+    await first.release()
+    second._lease = await second._look()
+    assert second.other() == ""
+    assert await second._write()
+    first._lease = await first._look()
+    assert first.other() == "10.4.5.6:8081"
+
+
 async def test_a_released_lease_is_taken_at_once(cluster: KubernetesCluster, namespace: str) -> None:
     clock = Clock()
     first = Elector(cluster, namespace, "paceline-operator", "a", clock=clock)

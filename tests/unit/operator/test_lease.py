@@ -2,7 +2,7 @@
 
 import pytest
 
-from paceline_operator.domain.lease import DURATION, LONGEST, LeaseSeen, Patience, build_lease, read_lease
+from paceline_operator.domain.lease import ADDRESS, DURATION, LONGEST, LeaseSeen, Patience, build_lease, read_lease
 
 
 def lease(holder: str = "other", version: str = "1", duration: float = DURATION) -> LeaseSeen:
@@ -53,8 +53,9 @@ def test_one_that_was_written_by_hand_is_made_sense_of(spec: dict[str, object], 
 
 
 def test_a_renewal_keeps_when_it_was_acquired_and_a_new_holder_counts() -> None:
-    renewed = build_lease("ns", "l", "me", lease("me"))
-    assert renewed["metadata"] == {"name": "l", "namespace": "ns", "uid": "u-1", "resourceVersion": "1"}
+    renewed = build_lease("ns", "l", "me", lease("me"), address="10.1.2.3:8081")
+    said = {"annotations": {ADDRESS: "10.1.2.3:8081"}}
+    assert renewed["metadata"] == {"name": "l", "namespace": "ns", "uid": "u-1", "resourceVersion": "1", **said}
     spec = renewed["spec"]
     assert isinstance(spec, dict)
     assert (spec["acquireTime"], spec["leaseTransitions"]) == ("2026-11-17T12:00:00.000000Z", 4)
@@ -62,4 +63,23 @@ def test_a_renewal_keeps_when_it_was_acquired_and_a_new_holder_counts() -> None:
     assert isinstance(taken, dict)
     assert (taken["leaseTransitions"], taken["acquireTime"]) == (5, taken["renewTime"])
     fresh = build_lease("ns", "l", "me", None)
-    assert fresh["metadata"] == {"name": "l", "namespace": "ns"}
+    assert fresh["metadata"] == {"name": "l", "namespace": "ns", "annotations": {ADDRESS: ""}}
+
+
+@pytest.mark.parametrize(
+    ("annotations", "address"),
+    [
+        (None, ""),
+        ({}, ""),
+        ({ADDRESS: "10.1.2.3:8081"}, "10.1.2.3:8081"),
+        ({ADDRESS: "[fd00::7]:8081"}, "[fd00::7]:8081"),
+        ({ADDRESS: "10.1.2.3"}, ""),
+        ({ADDRESS: "evil.example/path?:80"}, ""),
+        ({ADDRESS: "me@evil.example:80"}, ""),
+    ],
+)
+def test_where_its_holder_listens_is_read_from_it_unless_that_is_no_address(
+    annotations: dict[str, str] | None, address: str
+) -> None:
+    meta = {"uid": "u", "resourceVersion": "7", "annotations": annotations}
+    assert read_lease({"metadata": meta, "spec": {"holderIdentity": "x"}}).address == address
