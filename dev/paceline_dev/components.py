@@ -80,7 +80,12 @@ def make_secrets(folder: Path) -> Secrets:
 
 
 def commands(
-    binaries: Binaries, folder: Path, ports: Ports, secrets: Secrets, node_grace: int | None = None
+    binaries: Binaries,
+    folder: Path,
+    ports: Ports,
+    secrets: Secrets,
+    node_grace: int | None = None,
+    scale_every: float | None = None,
 ) -> Mapping[str, list[str | Path]]:
     """What to run, in the order of starting; each waits for the one before it by itself."""
     (folder / "audit-policy.yaml").write_text(audit.POLICY)
@@ -103,6 +108,7 @@ def commands(
                 }
             ),
             *_flags(_node_monitor(node_grace) if node_grace else {}),
+            *_flags({"horizontal-pod-autoscaler-sync-period": f"{scale_every}s"} if scale_every else {}),
         ],
         "kube-scheduler": [
             binaries.kube_scheduler,

@@ -36,7 +36,14 @@ NODE_KUBECONFIG = "node.kubeconfig"
 class ControlPlane:
     """A started control plane; leave its `with` block and nothing of it is left."""
 
-    def __init__(self, binaries: Binaries, folder: Path, ports: Ports, node_grace: int | None = None) -> None:
+    def __init__(
+        self,
+        binaries: Binaries,
+        folder: Path,
+        ports: Ports,
+        node_grace: int | None = None,
+        scale_every: float | None = None,
+    ) -> None:
         """Prepare one in an empty folder; `start` brings it up."""
         self.folder = folder
         self.url = f"https://127.0.0.1:{ports.api}"
@@ -44,7 +51,7 @@ class ControlPlane:
         self.kubectl = Kubectl(binaries.kubectl, folder / "kubeconfig")
         self._ports = ports
         self._secrets = make_secrets(folder)
-        self._recipes = commands(binaries, folder, ports, self._secrets, node_grace)
+        self._recipes = commands(binaries, folder, ports, self._secrets, node_grace, scale_every)
         self._processes: dict[str, Guarded] = {}
         self.kubeconfig.write_text(self._secrets.kubeconfig(self.url, self._secrets.admin))
         (folder / NODE_KUBECONFIG).write_text(self._secrets.kubeconfig(self.url, self._secrets.node))
@@ -63,12 +70,14 @@ class ControlPlane:
         port: int | None = None,
         owner: int | None = None,
         node_grace: int | None = None,
+        scale_every: float | None = None,
     ) -> Self:
         """Bring all four programs up, and return when each says that it is ready (2-4 s).
 
         `folder` is emptied first; without it a temporary one is used and removed at the end. `owner` is the
         process whose end ends the control plane, this one if not given. `node_grace` are the seconds after which a
-        silent node is called lost, Kubernetes' own 50 if not given.
+        silent node is called lost, Kubernetes' own 50 if not given; `scale_every` those between two looks of a
+        HorizontalPodAutoscaler, its own 15 if not given.
         """
         if port is not None:
             _refuse_taken(port)
@@ -77,7 +86,7 @@ class ControlPlane:
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True, mode=0o700)
             etcd, peer, api, manager, scheduler = free_ports(5)
-            plane = cls(binaries, place, Ports(etcd, peer, port or api, manager, scheduler), node_grace)
+            plane = cls(binaries, place, Ports(etcd, peer, port or api, manager, scheduler), node_grace, scale_every)
             try:
                 plane._bring_up(owner)
             except _PortTaken:

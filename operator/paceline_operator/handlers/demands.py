@@ -11,7 +11,7 @@ from paceline_operator.domain.scaling.told import DemandTold, NoDemandError
 class AskOther(Protocol):
     """Asks the operator at an address what the queue of a group wants."""
 
-    async def __call__(self, address: str, key: Key) -> DemandTold:
+    async def __call__(self, address: str, key: Key, /) -> DemandTold:
         """NoDemandError: it does not know either."""
         ...
 
