@@ -58,6 +58,11 @@ class Scaler:
     def _internal(self) -> bool:
         return self.spec is not None and self.spec.mode == "Internal"
 
+    @property
+    def _keeps(self) -> bool:
+        """Whether decisions are for the database: where another one scales, ours say nothing."""
+        return self.spec is not None and self.spec.mode != "External"
+
     def remember(self, state: Mapping[str, Any], now: datetime) -> None:
         """Go on from what an operator before us has kept; what it last recommended holds until now."""
         found = History.from_json(state).as_of(now)
@@ -97,7 +102,7 @@ class Scaler:
 
     def unsaved(self, number: int, now: datetime) -> ScalingKept | None:
         """What the database should keep, if that is anything new."""
-        if self.spec is None or self.spec.mode == "External":
+        if not self._keeps:
             return None
         past = self._history
         stale = self._saved is not None and now - self._saved[0] >= SAVE_AFTER and len(past.recommendations) > 1
@@ -128,6 +133,8 @@ class Scaler:
 
     def _take(self, decision: Decision) -> None:
         self.decision, self._history = decision, decision.history
+        if not self._keeps:
+            return
         old = self._kept
         if old is not None and old.replicas == decision.replicas:
             by_another = (old.reason, old.limited_by) != (decision.reason, decision.limited_by)

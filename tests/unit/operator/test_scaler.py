@@ -65,6 +65,18 @@ def test_nobody_is_woken_where_somebody_else_decides() -> None:
     assert scaler.decision is None
 
 
+def test_where_another_one_scales_nothing_is_kept_nor_kept_for_later() -> None:
+    scaler = Scaler()
+    scaler.turn(scaled("External"), 1, observed(1), None, START)
+    for number in range(1, 6):
+        scaler.news(observed(number), later(60 * number))
+    assert scaler.unsaved(7, later(400)) is None
+    scaler.turn(scaled(), 1, observed(2), None, later(400))
+    kept = scaler.unsaved(7, later(401))
+    assert kept is not None
+    assert [each.at for each in kept.decisions] == [later(400)], "only what was decided since"
+
+
 def test_a_queue_that_cannot_be_read_freezes_the_size() -> None:
     scaler = Scaler()
     scaler.turn(scaled(), 4, observed(4), None, START)
