@@ -21,8 +21,9 @@ def block(most: int) -> Mapping[str, object]:
 
 async def sizes(database: Database, group: str, began: datetime) -> tuple[tuple[float, float], ...]:
     """What the operator decided, by the seconds since a moment."""
-    found = await Reader(database).list_decisions(INSTALL, NAMESPACE, group, most=MOST)
-    return as_points(reversed(found), began)
+    reader = Reader(database)
+    (found,) = await reader.find_groups(f"{NAMESPACE}/{group}", INSTALL)
+    return as_points(reversed(await reader.list_decisions(found.id, most=MOST)), began)
 
 
 def as_points(decisions: Iterable[DecisionSeen], began: datetime) -> tuple[tuple[float, float], ...]:
