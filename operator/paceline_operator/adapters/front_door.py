@@ -38,7 +38,8 @@ class FrontDoor:
     async def refresh(self) -> None:
         """Read anew what may have been renewed: whom to trust, and our own certificate.
 
-        ClusterError, OSError, InvalidInputError: it could not be; what was read before still counts.
+        An authority that was read is trusted until the operator restarts, as TLS contexts forget nothing. ClusterError,
+        OSError, InvalidInputError: it could not be; what was read before still counts.
         """
         if self._folder is not None:
             self.context.load_cert_chain(Path(self._folder, "tls.crt"), Path(self._folder, "tls.key"))

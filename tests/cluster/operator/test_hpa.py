@@ -66,7 +66,10 @@ async def alone(own_plane: ControlPlane, queue: Queue, migrated: str, tmp_path: 
 
 
 async def test_what_the_hpa_decides_with_its_defaults_internal_mode_decides_too(alone: Site) -> None:
-    """Same demands at the same moments, told to the HPA by the API that we serve, and to our own rules."""
+    """Same demands at the same moments, told to the HPA by the API that we serve, and to our own rules.
+
+    Two things are spelled out: the window, which is five minutes by default, and the HPA's tolerance, where ours is 0.
+    """
     site, teller = alone, Teller(alone)
     await site.apply(site.group(1, slots=1, autoscaling={"mode": "External", "maxReplicas": MOST}))
     (port,) = free_ports(1)
