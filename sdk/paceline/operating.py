@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from paceline.cron import Cron
 from paceline.database import Database
 from paceline.errors import NotInOfficeError
 from paceline.reading import CAP
@@ -110,6 +111,8 @@ class GroupObserved(GroupSnapshot):
     """Jobs that those hold."""
     tolerating: int
     """Ready jobs that those could claim, at most as many as they have free slots."""
+    cron_due: bool
+    """A cron entry of its pool waits for somebody to fire it."""
 
 
 @dataclass(slots=True)
@@ -185,6 +188,10 @@ class Operating:
         """
         rows = await self._database.rows("SELECT * FROM paceline.survey($1, $2, $3)", install, list(asleep), cap)
         return [read(GroupObserved, row) for row in rows]
+
+    async def fire_cron(self) -> None:
+        """Make the jobs of cron entries that are due: where there is no runner, nobody else does."""
+        await Cron.fire_due(self._database)
 
     async def look_at_group(self, group: int) -> list[RegistrationSeen]:
         """Everybody in a group, by name."""

@@ -163,6 +163,9 @@ class Queue:
             self._note(await operating.observe(self.office.install, self._sleepers(), cap))
             self.read_at = asked_at
             await self._keep(operating)
+            if any(each.cron_due for each in self.seen.values()):
+                await operating.fire_cron()
+                self.look_soon()
             return
         asked = time.monotonic()
         try:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from paceline.claims import Finished
+from paceline.cron import Cron, CronEntry
 from paceline.database import Database
 from paceline.errors import NotAllowedError, NotFoundError, NotInOfficeError
 from paceline.job import NewJob
@@ -228,3 +229,23 @@ async def test_arrivals_are_read_from_the_history(
     with pytest.raises(NotAllowedError):
         await Reader(await login("reader", "mail")).list_arrivals("builds", since, until, 10)
     assert group
+
+
+async def test_a_cron_entry_that_is_due_is_told_and_fired(
+    database: Database, queue: Queue, operating: Operating, group: int
+) -> None:
+    await Cron(database, "builds").put(CronEntry(name="nightly", schedule="0 3 * * *", job=NewJob(kind="mail")))
+    assert not (await surveyed(operating))["builds"].cron_due
+    await database.value("UPDATE paceline.cron SET next_at = clock_timestamp() - interval '1 second'")
+    found = (await surveyed(operating))["builds"]
+    assert (found.id, found.cron_due, found.ready) == (group, True, 0)
+    await operating.fire_cron()
+    found = (await surveyed(operating))["builds"]
+    assert (found.cron_due, found.ready) == (False, 1)
+    assert queue.pool == "builds"
+
+
+async def test_two_groups_of_one_pool_sleep_at_once(operating: Operating, group: int) -> None:
+    other_one = await operating.put_group(install=INSTALL, namespace="ci", name="more", pool="builds")
+    await operating.observe(INSTALL, [group, other_one])
+    assert len(await operating.observe(INSTALL, [other_one, group])) == 2

@@ -13,7 +13,7 @@ NOTHING = GroupObserved(
     id=7, install="main", namespace="ci", name="builds", pool="builds", dispatch="Shared", paused=False, ready=0,
     running=0, scheduled=0, blocked=0, unclaimable=0, dead=0, capped=False, oldest_seconds=None, service_seconds=None,
     arrival_rate=None, leader=None, epoch=None, registered=0, busy=0, draining=0, newest=0, taints="", share=0,
-    elsewhere=0, tainted=0, tainted_running=0, tolerating=0,
+    elsewhere=0, tainted=0, tainted_running=0, tolerating=0, cron_due=False,
 )  # fmt: skip
 
 

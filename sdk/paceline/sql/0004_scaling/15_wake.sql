@@ -11,6 +11,7 @@ $$;
 CREATE FUNCTION paceline.sleep_until_work(p_pools integer[]) RETURNS void
 LANGUAGE sql AS $$
     INSERT INTO paceline.waiter AS w (pool, until, asleep)
-    SELECT DISTINCT p.id, '-infinity'::timestamptz, clock_timestamp() + interval '1 minute' FROM unnest(p_pools) p (id)
+    SELECT p.id, '-infinity'::timestamptz, clock_timestamp() + interval '1 minute'
+      FROM (SELECT DISTINCT o.id FROM unnest(p_pools) o (id)) p
     ON CONFLICT (pool) DO UPDATE SET asleep = excluded.asleep
 $$;

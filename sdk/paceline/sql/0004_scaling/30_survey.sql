@@ -2,7 +2,8 @@
 --
 -- share: of `ready` what is this group's. Where several groups serve a lane, its jobs are split by their weights, to
 -- the last one. elsewhere: of `running` what runners outside the cluster hold, and those that leave. tainted: active Runners in the cluster with a NoClaim taint of their own; tainted_running: the jobs
--- they hold; tolerating: ready jobs that they could claim, at most as many as they have free slots.
+-- they hold; tolerating: ready jobs that they could claim, at most as many as they have free slots. cron_due: a cron
+-- entry of the pool waits for somebody to fire it.
 
 CREATE FUNCTION paceline.shares(p_pools integer[], p_most bigint) RETURNS TABLE (grp integer, jobs bigint)
 LANGUAGE sql STABLE AS $$
@@ -64,7 +65,7 @@ RETURNS TABLE (
     ready bigint, running bigint, scheduled bigint, blocked bigint, unclaimable bigint, dead bigint, capped boolean,
     oldest_seconds float8, service_seconds float8, arrival_rate float8, leader text, epoch bigint,
     registered bigint, busy bigint, draining bigint, newest bigint, taints text,
-    share bigint, elsewhere bigint, tainted bigint, tainted_running bigint, tolerating bigint)
+    share bigint, elsewhere bigint, tainted bigint, tainted_running bigint, tolerating bigint, cron_due boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_memoize = off AS $$
 #variable_conflict use_column
@@ -80,7 +81,8 @@ BEGIN
     RETURN QUERY
     SELECT o.*,
            CASE WHEN g.pool = ANY (v_crowded) THEN least(coalesce(s.jobs, 0), o.ready) ELSE o.ready END,
-           coalesce(e.jobs, 0), coalesce(t.runners, 0), coalesce(t.running, 0), coalesce(t.tolerating, 0)
+           coalesce(e.jobs, 0), coalesce(t.runners, 0), coalesce(t.running, 0), coalesce(t.tolerating, 0),
+           EXISTS (SELECT FROM paceline.cron c WHERE NOT c.paused AND c.next_at <= clock_timestamp() AND c.pool = g.pool)
       FROM paceline.observe(p_install, p_cap) o
       JOIN paceline.runner_group g ON g.id = o.id
       LEFT JOIN paceline.shares(v_crowded, p_cap + 1) s ON s.grp = o.id
