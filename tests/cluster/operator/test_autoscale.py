@@ -10,6 +10,8 @@ from cluster.operator.site import Site
 from cluster.operator.watcher import Watcher
 from cluster.place import Json
 from paceline import NewJob
+from paceline.claims import Finished, Incarnation, Registration
+from paceline.cron import Cron, CronEntry
 from paceline.queue import Queue
 from paceline.reading import Reader
 from paceline.scaling import DecisionSeen
@@ -69,23 +71,39 @@ async def test_a_burst_wakes_a_group_at_zero_which_grows_shrinks_and_says_why(op
     assert group["spec"]["replicas"] == 7, "nobody wrote it"
 
 
-async def test_delayed_keyed_retried_and_cron_jobs_wake_a_group_at_zero_each_in_its_time(operated: Site) -> None:
+async def test_delayed_and_retried_jobs_wake_a_group_at_zero_each_in_its_time(operated: Site) -> None:
     site = operated
     await site.apply(scaled(site))
     await sized(site, 0)
-    late = (await site.queue.enqueue_many([NewJob(kind="count", delay=timedelta(seconds=3))]))[0]
+    (late,) = await site.queue.enqueue_many([NewJob(kind="count", delay=timedelta(seconds=3))])
     assert (await sized(site, 0))["replicas"] == 0
-    await site.until(lambda: site.marked("runs"), "it ran when its time came")
-    assert (await site.job(late.id)).state == "done"
+    await site.finished(late.id)
     await sized(site, 0)
     again = await site.queue.enqueue("later")
     await site.until(lambda: site.marked("tried"), "the first try failed")
     await sized(site, 0)
+    await site.finished(again.id)
 
-    async def done() -> bool:
-        return (await site.job(again.id)).state == "done"
 
-    await site.until(done, "the second try woke it")
+async def test_keyed_and_cron_jobs_wake_a_group_at_zero_when_they_can_be_claimed(operated: Site) -> None:
+    site = operated
+    laptop = await Incarnation.register(site.queue.database, Registration(name="laptop", pool="builds", kinds=("*",)))
+    _, blocked = await site.queue.enqueue_many([NewJob(kind="count", key="one")] * 2)
+    held = (await laptop.step(1)).jobs
+    assert len(held) == 1
+    await laptop.drain()
+    await site.apply(scaled(site))
+    await sized(site, 0)
+    await site.says("ScalingActive", "Internal")
+    assert (await site.job(blocked.id)).state == "blocked"
+    assert (await site.status())["replicas"] == 0, "what cannot be claimed starts nobody"
+    await laptop.step(0, [Finished(each) for each in held])
+    await site.finished(blocked.id)
+    await sized(site, 0)
+    ran = len(site.marked("runs"))
+    entry = CronEntry(name="often", schedule="* * * * * *", job=NewJob(kind="count"))
+    await Cron(site.queue.database, "builds").put(entry)
+    await site.until(lambda: len(site.marked("runs")) > ran, "a tick of the clock woke it")
 
 
 async def test_work_is_found_when_nobody_can_listen(site: Site) -> None:
