@@ -134,6 +134,9 @@ class Queue:
                     await self._look(await self._opened())
             except (PacelineError, TimeoutError, OSError) as error:
                 self._fail(trouble_of(error))
+            except Exception as error:
+                log.exception("a look at a database broke: the next one begins anew")
+                self._fail(trouble_of(error))
             self._first.set()
             await self._wait(began)
 
@@ -229,6 +232,7 @@ class Queue:
             for key in self.groups:
                 self.wake(key)
         self.trouble = trouble
+        self._asleep = frozenset()  # it may not have heard of them
 
     async def close(self) -> None:
         """Let go of it."""
