@@ -1,6 +1,7 @@
 """The line that wakes groups at zero, on a real database that can be cut off."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -33,20 +34,19 @@ async def test_it_rings_for_work_and_is_laid_again_when_it_was_cut(site: Site, m
             scaler.turn(group(1, slots=1, autoscaling={"maxReplicas": 9}), 0, seen, None, datetime.now(UTC))
             assert found.operating is not None
             await found._look(found.operating)  # it says who is asleep, and hangs the bell
-            await _until_it_works(found.bell)
+            await _until(lambda: found.bell.works)
             for _ in range(2):
                 await site.queue.enqueue("mail")
                 async with asyncio.timeout(60):
                     assert await woken.get() == ("ci", "builds")
                 way.cut()
-                await _until_it_works(found.bell)
+                await _until(lambda: not found.bell.works)
+                await _until(lambda: found.bell.works)
         finally:
             await found.close()
 
 
-async def _until_it_works(bell: Bell) -> None:
+async def _until(true: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
-        while bell.works:  # noqa: ASYNC110 -- it has no event for that
-            await asyncio.sleep(0.01)
-        while not bell.works:  # noqa: ASYNC110
+        while not true():  # noqa: ASYNC110 -- the bell has no event for that
             await asyncio.sleep(0.01)
