@@ -217,7 +217,9 @@ async def test_schedules_that_cannot_be_are_named_and_the_others_count(operated:
 
 async def test_two_groups_on_one_pool_share_its_jobs_by_how_far_they_may_grow(operated: Site) -> None:
     site = operated
-    small, large = scaled(site, "small", maxReplicas=1), scaled(site, "large", maxReplicas=3)
+    unset: dict[str, object] = {}  # with its window, or the first runner to claim would change all shares
+    small = scaled(site, "small", maxReplicas=1, behavior=unset)
+    large = scaled(site, "large", maxReplicas=3, behavior=unset)
     for group in (small, large):
         group["spec"]["pool"] = "builds"
         await site.apply(group)
