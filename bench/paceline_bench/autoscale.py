@@ -9,12 +9,8 @@ from paceline_bench import cycles, paceline_command, simulated, sleeping, waking
 from paceline_bench.bench import Bench, Plot, Run
 from paceline_bench.keda import KEDA
 from paceline_bench.measure import Measurement, Missing, Percentile
-from paceline_bench.on_site import On, on_site
+from paceline_bench.on_site import Part, on_sites
 from paceline_bench.parts import take
-from paceline_bench.server import bench_server, server_facts
-from paceline_bench.templates import Templates
-from paceline_dev.binaries import find_binaries
-from paceline_dev.gobuild import KUBERNETES_VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,21 +39,14 @@ async def measure(run: Run, size: Size | None = None) -> AsyncIterator[Measureme
         rounds=rounds, tries=size.tries, jobs_at_once=size.jobs, idle_groups=size.sleeping.groups,
         idle_seconds=size.sleeping.seconds, wanted_cycles=size.cycles.cycles, nodes=0, day=size.day,
     )  # fmt: skip
-    binaries = find_binaries(run.report)
-    run.versions["control_plane"] = KUBERNETES_VERSION
-    with bench_server() as server:
-        run.versions["postgres"], settings = await server_facts(server)
-        run.settings.update(settings)
-        async with Templates(server) as templates:
-            for names, on in _parts(run, size, rounds):
-                for found in await take(run, names, functools.partial(on_site, binaries, server, templates, on)):
-                    yield found
+    async for found in on_sites(run, _parts(run, size, rounds)):
+        yield found
     for _ in range(rounds):
         for found in await take(run, (simulated.NAME,), functools.partial(simulated.simulate, size.day_jobs, size.day)):
             yield found
 
 
-def _parts(run: Run, size: Size, rounds: int) -> list[tuple[tuple[str, ...], On]]:
+def _parts(run: Run, size: Size, rounds: int) -> list[Part]:
     return [
         ((waking.WAKE,), lambda place: waking.wake(place, size.tries)),
         *[((waking.BURST,), lambda place: waking.burst(place, size.jobs, run.curves))]

@@ -12,15 +12,10 @@ from paceline_bench import paceline_command
 from paceline_bench.bench import Bench, Plot, Run
 from paceline_bench.errors import NotMeasuredError
 from paceline_bench.measure import Measurement, Missing, Percentile
-from paceline_bench.on_site import on_site
+from paceline_bench.on_site import on_sites
 from paceline_bench.operator_command import Operator, operator
-from paceline_bench.parts import take
 from paceline_bench.process import Process
-from paceline_bench.server import bench_server, server_facts
 from paceline_bench.site import Site, until
-from paceline_bench.templates import Templates
-from paceline_dev.binaries import find_binaries
-from paceline_dev.gobuild import KUBERNETES_VERSION
 
 KILLS: Final = "kill_to_act"
 ENDS: Final = "term_to_act"
@@ -38,16 +33,9 @@ async def measure(run: Run) -> AsyncIterator[Measurement | Missing]:
     paceline_command.require()
     rounds = {name: run.rounds or count for name, count in (QUICK_ROUNDS if run.quick else ROUNDS).items()}
     run.settings.update(kills=rounds[KILLS], terms=rounds[ENDS], operators=2, nodes=0)
-    binaries = find_binaries(run.report)
-    run.versions["control_plane"] = KUBERNETES_VERSION
-    with bench_server() as server:
-        run.versions["postgres"], settings = await server_facts(server)
-        run.settings.update(settings)
-        async with Templates(server) as templates:
-            for name, count in rounds.items():
-                part = functools.partial(on_site, binaries, server, templates, functools.partial(_end, name, count))
-                for found in await take(run, (name,), part):
-                    yield found
+    parts = [((name,), functools.partial(_end, name, count)) for name, count in rounds.items()]
+    async for found in on_sites(run, parts):
+        yield found
 
 
 async def _end(name: str, count: int, site: Site) -> list[Measurement]:

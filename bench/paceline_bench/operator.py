@@ -1,6 +1,5 @@
 """The bench of the operator: how quick it makes runners, what a life costs, what it weighs when nothing happens."""
 
-import functools
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
@@ -8,12 +7,7 @@ from typing import Final
 from paceline_bench import creating, death, paceline_command, thousand, writes
 from paceline_bench.bench import Bench, Plot, Run
 from paceline_bench.measure import Measurement, Missing, Percentile, Ratio
-from paceline_bench.on_site import On, on_site
-from paceline_bench.parts import take
-from paceline_bench.server import bench_server, server_facts
-from paceline_bench.templates import Templates
-from paceline_dev.binaries import find_binaries
-from paceline_dev.gobuild import KUBERNETES_VERSION
+from paceline_bench.on_site import Part, on_sites
 
 CREATING: Final = ("pods_0_to_400", "pods_bare_400", "reconcile_p50_400", "reconcile_p99_400")
 WRITES: Final = ("writes_per_life", "event_writes_per_life", "group_writes_per_life", "dry_runs_per_group")
@@ -46,19 +40,11 @@ async def measure(run: Run) -> AsyncIterator[Measurement | Missing]:
         idle_seconds=size.thousand.seconds, groups=thousand.GROUPS, runners=thousand.RUNNERS,
         pods="faked ready, registered and kept alive by the bench where there are 1,000",
     )  # fmt: skip
-    binaries = find_binaries(run.report)
-    run.versions["control_plane"] = KUBERNETES_VERSION
-    with bench_server() as server:
-        run.versions["postgres"], settings = await server_facts(server)
-        run.settings.update(settings)
-        async with Templates(server) as templates:
-            for names, on in _parts(run, size, rounds if any(map(run.wants, CREATING)) else 1):
-                part = functools.partial(on_site, binaries, server, templates, on)
-                for found in await take(run, names, part):
-                    yield found
+    async for found in on_sites(run, _parts(run, size, rounds if any(map(run.wants, CREATING)) else 1)):
+        yield found
 
 
-def _parts(run: Run, size: Size, rounds: int) -> list[tuple[tuple[str, ...], On]]:
+def _parts(run: Run, size: Size, rounds: int) -> list[Part]:
     return [
         *[(CREATING, creating.create)] * rounds,
         (WRITES, lambda place: writes.count(place, size.runners)),

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from paceline.scaling import DecisionSeen
-from paceline_bench import autoscale, budgets, cycles, simulated, sleeping, waking
+from paceline_bench import budgets, cycles, simulated, sleeping, waking
+from paceline_bench import on_site as sites
 from paceline_bench.autoscale import BENCH, FULL, QUICK
 from paceline_bench.bench import Run
 from paceline_bench.cycles import figures
@@ -118,11 +119,11 @@ async def test_a_part_that_fails_costs_its_own_figures_and_misses_its_own_budget
     async def templates(_: object) -> AsyncIterator[None]:
         yield
 
-    monkeypatch.setattr(autoscale, "find_binaries", lambda _: None)
-    monkeypatch.setattr(autoscale, "bench_server", contextlib.nullcontext)
-    monkeypatch.setattr(autoscale, "server_facts", facts)
-    monkeypatch.setattr(autoscale, "Templates", templates)
-    monkeypatch.setattr(autoscale, "on_site", on_site)
+    monkeypatch.setattr(sites, "find_binaries", lambda _: None)
+    monkeypatch.setattr(sites, "bench_server", contextlib.nullcontext)
+    monkeypatch.setattr(sites, "server_facts", facts)
+    monkeypatch.setattr(sites, "Templates", templates)
+    monkeypatch.setattr(sites, "on_site", on_site)
     monkeypatch.setattr(simulated, "simulate", simulate)
     result = await measure(BENCH, Run(report=PlainReporter(io.StringIO())))
     assert [each.budget.name for each in result.missed] == ["cycles", "cycles_interrupted"]
