@@ -14,7 +14,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test check cluster cluster-delete e2e fix crds mutate images bench-runner bench-operator bench-failover bench-autoscale lock clean
+.PHONY: help demo test check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ mutate: .venv/ready ## Break every guard and want to see red (NAME=part of a nam
 
 bench-runner: .venv-bench/ready ## Measure the runner beside raw SQL and its peers (QUICK=1 takes three minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench runner
+
+bench-queue: .venv-bench/ready ## Measure the queue beside raw SQL and four peers (QUICK=1 takes four minutes)
+	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench queue
 
 bench-operator: .venv-bench/ready ## Measure the operator at 400 and 1,000 runners (QUICK=1 takes three minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench operator

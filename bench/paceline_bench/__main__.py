@@ -45,6 +45,17 @@ def runner(
 
 
 @app.command()
+def queue(
+    quick: QuickOption = False, rounds: RoundsOption = None, only: OnlyOption = None, output: OutputOption = RESULTS
+) -> None:
+    """The queue itself beside raw SQL, PgQueuer, Chancy, procrastinate and SAQ."""
+    from paceline_bench.queue.bench import BENCH
+
+    run = Run(report=stderr_reporter(), quick=quick, rounds=rounds, only=frozenset(only or ()))
+    raise typer.Exit(play(BENCH, run, output))
+
+
+@app.command()
 def operator(
     quick: QuickOption = False, rounds: RoundsOption = None, only: OnlyOption = None, output: OutputOption = RESULTS
 ) -> None:

@@ -14,7 +14,7 @@ class Plot:
 
     file: str
     title: str
-    kind: Literal["bars", "cumulative", "steps"]
+    kind: Literal["bars", "logbars", "lines", "cumulative", "steps"]
     names: tuple[str, ...]
 
 

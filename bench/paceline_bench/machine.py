@@ -8,7 +8,9 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-PACKAGES: Final = ("asyncpg", "uvloop", "pgqueuer", "procrastinate", "psycopg", "kopf", "kubernetes", "pydantic")
+PACKAGES: Final = (
+    "asyncpg", "uvloop", "pgqueuer", "procrastinate", "chancy", "saq", "psycopg", "kopf", "kubernetes", "pydantic",
+)  # fmt: skip
 SYNCS: Final = 50
 
 

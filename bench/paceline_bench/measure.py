@@ -120,3 +120,10 @@ def derive(figures: Figures, wanted: Iterable[Derived]) -> dict[str, Figure]:
         if (figure := each.figure(found)) is not None:
             found[each.name] = figure
     return found
+
+
+def number(value: float) -> str:
+    """A number as people read it: 41,250; 132; 2.37; 0.081."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

@@ -35,6 +35,7 @@ class RunnerCommand:
             "PACELINE_DATABASE_URL": url,
             "PACELINE_LISTEN_URL": listen_url or url,
             "PACELINE_POOL": POOL,
+            "PACELINE_NODE_ID": f"bench-{self.port}",
             "PACELINE_SLOTS": str(self.slots),
             "PACELINE_BATCH_SIZE": str(self.batch),
             "PACELINE_LISTEN": f"127.0.0.1:{self.port}",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from paceline_bench.bench import Plot
-from paceline_bench.measure import Curve, Figure
+from paceline_bench.measure import Curve, Figure, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes  # type: ignore[import-not-found] # only where benches run
@@ -29,11 +29,15 @@ def draw(plot: Plot, shown: Shown, labels: Mapping[str, str], file: Path) -> Non
 
     with plt.rc_context(STYLE):
         figures = [each for each in shown if isinstance(each, Figure)]
-        height = 0.8 + 0.36 * len(figures) if plot.kind == "bars" else 3.0
+        height = 0.8 + 0.3 * len(figures) if plot.kind in {"bars", "logbars"} else 3.0
         picture, axes = plt.subplots(figsize=(7, height), layout="constrained")
         match plot.kind:
             case "bars":
                 _bars(axes, figures, labels)
+            case "logbars":
+                _bars(axes, figures, labels, log=True)
+            case "lines":
+                _lines(axes, figures, labels)
             case "cumulative":
                 _cumulative(axes, figures, labels)
             case "steps":
@@ -43,18 +47,42 @@ def draw(plot: Plot, shown: Shown, labels: Mapping[str, str], file: Path) -> Non
         plt.close(picture)
 
 
-def _bars(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str]) -> None:
-    """A bar for each median, a dot for each repetition."""
+def _bars(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str], *, log: bool = False) -> None:
+    """A bar for each median, a dot for each repetition; on a scale by tens where they are far apart."""
     rows = range(len(figures))
+    if log:
+        axes.set_xscale("log")
     axes.barh(rows, [each.median for each in figures], color=BAR, height=0.6)
     for row, each in zip(rows, figures, strict=True):
         axes.plot(each.values, [row] * len(each.values), ".", color=DOT, markersize=4)
-        axes.annotate(f"{each.median:,.0f}", (max(each.values), row), (6, 0), textcoords="offset points", va="center")
+        axes.annotate(number(each.median), (max(each.values), row), (6, 0), textcoords="offset points", va="center")
     axes.set_yticks(rows, [labels.get(each.name, each.name) for each in figures])
     axes.invert_yaxis()
     axes.margins(x=0.12)
-    axes.set_xlim(left=0)
+    axes.set_xlim(left=min(each.median for each in figures) / 3 if log else 0)
     axes.set_xlabel(figures[0].unit)
+
+
+def _lines(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str]) -> None:
+    """A line for each who, over the number in the second part of a figure's name; both scales by tens."""
+    by_who: dict[str, dict[int, Figure]] = {}
+    for each in figures:
+        who, place, *_ = each.name.split("_")
+        by_who.setdefault(who, {})[int(place)] = each
+    for found in by_who.values():
+        first = next(iter(found.values()))
+        label = labels.get(first.name, first.name).partition(",")[0]
+        (line,) = axes.plot(list(found), [each.median for each in found.values()], marker="o", label=label)
+        for at, each in found.items():
+            axes.plot([at] * len(each.values), each.values, ".", color=line.get_color(), markersize=3, alpha=0.5)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    places = sorted({at for found in by_who.values() for at in found})
+    axes.set_xticks(places, list(map(str, places)), minor=False)
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("batch")
+    axes.set_ylabel(figures[0].unit)
+    axes.legend(frameon=False, loc="lower right")
 
 
 def _cumulative(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str]) -> None:

@@ -5,11 +5,11 @@ import select
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 
 from paceline.testing.guard import Guarded
 from paceline.testing.scratch import last_words
@@ -25,6 +25,10 @@ class Command:
 
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+Start: TypeAlias = Callable[[str], Command]
+"""How a program is started on the database behind a URL."""
 
 
 def worker(module: str, url: str, *arguments: object) -> Command:
@@ -60,6 +64,12 @@ class Process:
     def said(self) -> str:
         """Its last line."""
         return last_words(self._log.read_text(errors="replace"))
+
+    def lines(self, word: str) -> list[list[float]]:
+        """The numbers on its whole lines that begin with a word."""
+        *whole, _ = self._log.read_text(errors="replace").split("\n")
+        lines = [line.split() for line in whole]
+        return [[float(each) for each in line[1:]] for line in lines if line and line[0] == word]
 
     def terminate(self) -> None:
         """Ask it to end, and do not wait."""

@@ -10,7 +10,7 @@ from typing import Final
 from paceline_bench import budgets, machine
 from paceline_bench.bench import Bench, Beside, Run
 from paceline_bench.budgets import Budget, Verdict
-from paceline_bench.measure import Curve, Figure, Figures, Measurement, Missing, collect, derive
+from paceline_bench.measure import Curve, Figure, Figures, Measurement, Missing, collect, derive, number
 from paceline_bench.plots import Draw
 
 RESULTS: Final = Path(__file__).resolve().parents[1] / "results"
@@ -168,13 +168,6 @@ def _beside(beside: Beside, figures: Figures, labels: Mapping[str, str]) -> list
         ours = "not measured" if found is None else f"{number(found.median)} {found.unit}"
         lines.append(f"| {labels.get(name, name)} | {ours} | {' | '.join(cells)} |")
     return lines
-
-
-def number(value: float) -> str:
-    """A number as people read it: 41,250; 132; 2.37; 0.081."""
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
 
 
 def _rounded(value: float) -> float:

@@ -68,7 +68,7 @@ async def _throughput(
             for subject in list(there):
                 template = await templates.full(subject.system, jobs)
                 try:
-                    rate = await empty(subject, server, template, jobs, seconds)
+                    rate = (await empty(subject, server, template, jobs, seconds)).rate
                 except NotMeasuredError as error:
                     there.remove(subject)
                     yield Missing(subject.name, str(error))

@@ -1,12 +1,15 @@
 """Full queues to copy from, made once: every repetition begins with the same bytes."""
 
 import secrets
+from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from paceline.testing import PostgresServer
 from paceline_bench.server import connected, renamed
 from paceline_bench.systems import System
+
+Fill: TypeAlias = Callable[[str, int], Awaitable[None]]
 
 
 class Templates:
@@ -15,15 +18,15 @@ class Templates:
     def __init__(self, server: PostgresServer) -> None:
         """Begin with none."""
         self._server = server
-        self._made: dict[tuple[str, int], str] = {}
+        self._made: dict[tuple[str, int, bool], str] = {}
 
-    async def full(self, system: System, jobs: int) -> str:
-        """The name of a database that holds so many no-op jobs of a system."""
-        key = (system.name, jobs)
+    async def full(self, system: System, jobs: int, fill: Fill | None = None) -> str:
+        """The name of a database that holds so many no-op jobs of a system, put in by its own means or another way."""
+        key = (system.name, jobs, fill is None)
         if key not in self._made:
 
             async def prepare(url: str) -> None:
-                await system.prepare(url, jobs)
+                await (fill or system.prepare)(url, jobs)
 
             name = f"full_{system.name}_{jobs}_{secrets.token_hex(4)}"
             self._made[key] = await self._server.template(name, prepare)

@@ -16,9 +16,9 @@ from paceline_bench.__main__ import play
 from paceline_bench.bench import Bench, Beside, Plot, Run
 from paceline_bench.budgets import Budget
 from paceline_bench.errors import BenchError
-from paceline_bench.measure import Curve, Measurement, Missing, Ratio
+from paceline_bench.measure import Curve, Measurement, Missing, Ratio, number
 from paceline_bench.plots import Shown
-from paceline_bench.report import Result, as_json, as_markdown, measure, number, write
+from paceline_bench.report import Result, as_json, as_markdown, measure, write
 from paceline_dev import REPOSITORY
 from paceline_dev.progress import PlainReporter
 
