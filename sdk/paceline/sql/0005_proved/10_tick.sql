@@ -1,0 +1,69 @@
+-- The clock is read before a statement that compares with it. clock_timestamp() inside one may change from row to row, so no
+-- index is searched for it: ten times a second every job with an expires_at was read (9,801 of 98,301 in the test), and
+-- four times a second an hour's flow (72,000 rows).
+
+CREATE OR REPLACE FUNCTION paceline.expire() RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+DECLARE v_now constant timestamptz := clock_timestamp();
+BEGIN
+    RETURN paceline.finish(ARRAY(
+        SELECT j.id FROM paceline.job j WHERE j.expires_at IS NOT NULL AND j.state <> 'x' AND j.expires_at <= v_now
+         ORDER BY j.expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED), 'e');
+END $$;
+
+CREATE OR REPLACE FUNCTION paceline.advance_marks() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_lately constant timestamptz := clock_timestamp() - interval '5 seconds';
+    v_safe bigint;
+    v_time timestamptz;
+    v_last bigint;
+BEGIN
+    SELECT max(m.seq), max(m.at) INTO v_safe, v_time
+      FROM paceline.mark m WHERE m.xid <= pg_snapshot_xmin(pg_current_snapshot());
+    IF v_safe IS NOT NULL THEN
+        UPDATE paceline.tick t SET
+            knock_low = least(v_safe + 1, (SELECT k.seq FROM paceline.knock k WHERE k.seq >= t.knock_low ORDER BY k.seq LIMIT 1)),
+            release_low = least(v_time, (SELECT j.run_at FROM paceline.job j WHERE j.state = 's' AND j.run_at >= t.release_low
+                                          ORDER BY j.run_at LIMIT 1));
+        DELETE FROM paceline.mark m WHERE m.seq <= v_safe;
+        UPDATE paceline.band b SET low = n.low
+          FROM (SELECT x.lane, x.priority, least(v_safe + 1,
+                    (SELECT j.seq FROM paceline.job j WHERE j.state = 'r' AND j.lane = x.lane AND j.priority = x.priority
+                        AND j.seq >= x.low ORDER BY j.seq LIMIT 1)) AS low
+                  FROM paceline.band x
+                 WHERE x.lane IN (SELECT f.lane FROM paceline.flow f WHERE f.at > v_lately)) n
+         WHERE b.lane = n.lane AND b.priority = n.priority AND n.low > b.low;
+    END IF;
+    SELECT s.last_value INTO v_last FROM paceline.seq s;
+    v_time := clock_timestamp();
+    INSERT INTO paceline.mark (seq, at, xid)
+    SELECT v_last, v_time, pg_snapshot_xmax(pg_current_snapshot())
+     WHERE (SELECT count(*) < 20 AND coalesce(max(m.seq), 0) < v_last FROM paceline.mark m);
+END $$;
+
+CREATE OR REPLACE FUNCTION paceline.forget_unused() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_now constant timestamptz := clock_timestamp();
+    v_horizon constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
+BEGIN
+    DELETE FROM paceline.lane l WHERE l.retired < v_horizon
+       AND NOT EXISTS (SELECT FROM paceline.job j WHERE j.lane = l.id)
+       AND NOT EXISTS (SELECT FROM paceline.dead d WHERE d.lane = l.id);
+    DELETE FROM paceline.key k WHERE k.retired < v_horizon
+       AND NOT EXISTS (SELECT FROM paceline.job j WHERE j.key = k.id)
+       AND NOT EXISTS (SELECT FROM paceline.dead d WHERE d.key = k.id);
+    UPDATE paceline.lane l SET retired = pg_current_xact_id()
+     WHERE l.retired IS NULL AND l.used_at < v_now - interval '1 day'
+       AND NOT EXISTS (SELECT FROM paceline.job j WHERE j.lane = l.id)
+       AND NOT EXISTS (SELECT FROM paceline.dead d WHERE d.lane = l.id);
+    UPDATE paceline.key k SET retired = pg_current_xact_id()
+     WHERE k.retired IS NULL AND k.rate IS NULL AND k.used_at < v_now - interval '1 day'
+       AND NOT EXISTS (SELECT FROM paceline.job j WHERE j.key = k.id)
+       AND NOT EXISTS (SELECT FROM paceline.dead d WHERE d.key = k.id);
+    DELETE FROM paceline.flow f WHERE f.at < v_now - interval '1 hour';
+    DELETE FROM paceline.incarnation i USING paceline.tick t   -- history names runners by them
+     WHERE i.state = 'z' AND i.ended_at < v_now - make_interval(days => t.history_days + 1)
+       AND NOT EXISTS (SELECT FROM paceline.job j WHERE j.incarnation = i.id AND j.state = 'x');
+END $$;
