@@ -1,0 +1,61 @@
+"""Every hot call touches only the rows that it needs, whatever else is there: 100,000 jobs and a week of what is over.
+
+The limits are data, beside each call, and close: a lost index, or a condition that an index cannot answer, is red.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import pytest
+
+from paceline.testing import PostgresServer
+from postgres.plans.counted import touched
+from postgres.plans.hot import Hot
+from postgres.plans.reads import READS
+from postgres.plans.seed import seed
+from postgres.plans.ticks import TICKS
+from postgres.plans.writes import WRITES
+from support.shared import shared
+
+CALLS = (*WRITES, *TICKS, *READS)
+
+
+@pytest.fixture(scope="session")
+def seeded(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a database that is made once for each server; whoever uses it changes nothing."""
+
+    def make(_: int) -> tuple[object, dict[str, str]]:
+        return None, {"name": asyncio.run(postgres.template(f"seeded_{secrets.token_hex(4)}", seed))}
+
+    parts = urlsplit(postgres.url)
+    return urlunsplit(parts._replace(path=f"/{shared(tmp_path_factory, f'seeded-{parts.port}', make)['name']}"))
+
+
+@pytest.fixture
+async def connection(seeded: str) -> "AsyncIterator[asyncpg.Connection[asyncpg.Record]]":
+    """A transaction that is undone at the end; one at a time, or one would wait for what another has locked."""
+    opened = await asyncpg.connect(seeded)
+    undone = opened.transaction()
+    await undone.start()
+    await opened.execute("SELECT pg_advisory_xact_lock(1)")
+    yield opened
+    await undone.rollback()
+    await opened.close()
+
+
+@pytest.mark.parametrize("hot", CALLS, ids=[hot.name for hot in CALLS])
+async def test_a_hot_call_touches_what_it_needs(connection: "asyncpg.Connection[asyncpg.Record]", hot: Hot) -> None:
+    found = await touched(connection, hot)
+    assert not found.beyond(hot), f"{hot.name} ({hot.why}) touches too much: {'; '.join(found.beyond(hot))}"
+
+
+async def test_the_seed_is_as_large_as_it_says(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    assert await connection.fetchval("SELECT count(*) FROM paceline.job") >= 100_000
+    assert await connection.fetchval("SELECT count(*) FROM paceline.history") == 100_000
+    days = "SELECT count(DISTINCT tableoid) FROM paceline.history"
+    assert await connection.fetchval(days) >= 6
+    states = "SELECT array_agg(DISTINCT state::text ORDER BY state::text) FROM paceline.job"
+    assert await connection.fetchval(states) == ["b", "r", "s", "x"]
