@@ -7,7 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from paceline_dev.errors import DevError
@@ -37,32 +37,40 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 ORIGINS = "$(REPO_URI) $(ORIGIN) $(LABEL)"
 
 
-def packages_key() -> str:
+def packages_key(names: Sequence[str] | None = None) -> str:
     """The same list has the same key; a mirror's point releases do not matter to what is already unpacked."""
-    return hashlib.sha256("\n".join(PACKAGES).encode()).hexdigest()[:12]
+    return hashlib.sha256("\n".join(names or PACKAGES).encode()).hexdigest()[:12]
 
 
 def unpacked(places: Places, report: Reporter) -> Path:
     """A folder with the files of all packages, laid out as on a root file system."""
+    return fetched(packages_folder(places), PACKAGES, "the engine", report, _link_tools)
+
+
+def fetched(
+    place: Path, names: Sequence[str], purpose: str, report: Reporter, finish: Callable[[Path], None] | None = None
+) -> Path:
+    """`place` with the files of these packages (each `name/suite`), unpacked there once; `finish` has the last word."""
 
     def make(folder: Path) -> None:
         mirror = find_mirror()
         apt = folder / "apt"
-        with report.task(f"fetching {len(PACKAGES)} Debian packages for the engine") as task:
+        with report.task(f"fetching {len(names)} Debian packages for {purpose}") as task:
             environment = _private_apt(apt, mirror)
             _run(["apt-get", "update", "-qq"], environment, apt)
             task.advance("downloading")
             debs = apt / "debs"
             debs.mkdir()
-            _run(["apt-get", "download", "-qq", *PACKAGES], environment, debs)
+            _run(["apt-get", "download", "-qq", *names], environment, debs)
             for deb in sorted(debs.glob("*.deb")):
                 task.advance(deb.name.split("_")[0])
                 _run(["dpkg", "-x", str(deb), str(folder)], environment, debs)
         (folder / "packages.txt").write_text("".join(f"{deb.name}\n" for deb in sorted(debs.glob("*.deb"))))
         shutil.rmtree(apt)
-        _link_tools(folder)
+        if finish:
+            finish(folder)
 
-    return made_once(packages_folder(places), report, make)
+    return made_once(place, report, make)
 
 
 def packages_folder(places: Places) -> Path:

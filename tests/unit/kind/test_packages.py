@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from paceline_dev import pgbouncer
 from paceline_dev.errors import DevError
 from paceline_dev.kind import packages
 from paceline_dev.kind.packages import choose_mirror, find_mirror, packages_key, tool_environment, unpacked
@@ -101,6 +102,25 @@ def test_a_mirror_that_fails_is_one_line_and_leaves_nothing(tools: Path, tmp_pat
         "apt-get update failed (The repository is not signed): check apt's mirror and the network"
     )
     assert [path.name for path in (tmp_path / "kind/packages").iterdir()] == [f"{packages_key()}.lock"]
+
+
+def test_pgbouncer_is_fetched_the_same_way_into_a_folder_of_its_own(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PACELINE_CACHE", str(tmp_path / "cache"))
+    folder = pgbouncer.programs(PlainReporter())
+    assert folder.is_relative_to(tmp_path / "cache" / "pgbouncer")
+    assert (folder / "usr/bin/pgbouncer_1_amd64.deb").is_file()
+    assert "runc" not in (folder / "packages.txt").read_text()
+    (tools / "calls").unlink()
+    assert pgbouncer.programs(PlainReporter()) == folder
+    assert not (tools / "calls").exists()
+
+
+def test_a_machine_without_debians_tools_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DevError, match="PgBouncer comes from Debian, and there is no apt-get on this machine"):
+        pgbouncer.programs(PlainReporter())
 
 
 def test_another_list_has_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
