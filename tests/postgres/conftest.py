@@ -10,7 +10,16 @@ from paceline.claims import Incarnation, Registration
 from paceline.database import Database
 from paceline.queue import Queue
 from paceline.testing import PostgresServer
+from support.bounced import BOUNCED
+from support.bouncer import BouncedServer
 from support.pg import Login, LoginUrl, Register, logins, migrated_template
+from support.servers import server, versions
+
+
+@pytest.fixture(scope="session", params=[*versions(), BOUNCED])
+def postgres(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
+    """A real server, one of each version for the whole run, and one behind PgBouncer."""
+    return server(tmp_path_factory, request.param)
 
 
 @pytest.fixture(scope="session")
@@ -40,12 +49,18 @@ def queue(database: Database) -> Queue:
 
 
 @pytest.fixture
-async def connect(migrated: str) -> AsyncIterator[Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]]]:
-    """Connections for tests that hold a transaction open."""
+def direct(postgres: PostgresServer, migrated: str) -> str:
+    """The URL of the same database, past PgBouncer where there is one: for whoever holds a session, or watches one."""
+    return postgres.direct(migrated) if isinstance(postgres, BouncedServer) else migrated
+
+
+@pytest.fixture
+async def connect(direct: str) -> AsyncIterator[Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]]]:
+    """Connections for tests that hold a transaction open, and look at who waits for whom by process ids."""
     opened: list[asyncpg.Connection[asyncpg.Record]] = []
 
     async def make() -> "asyncpg.Connection[asyncpg.Record]":
-        opened.append(await asyncpg.connect(migrated))
+        opened.append(await asyncpg.connect(direct))
         return opened[-1]
 
     yield make

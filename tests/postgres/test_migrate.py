@@ -78,14 +78,14 @@ async def test_a_database_that_does_not_answer_is_an_error_of_ours_without_the_p
 async def test_step_by_step_is_the_same_as_at_once(empty_database: str) -> None:
     for version in NEWEST:
         assert [each.version for each in await migrate(empty_database, to=version)] == [version]
-    connection = await asyncpg.connect(empty_database)
+    connection = await asyncpg.connect(empty_database, statement_cache_size=0)
     assert [row[0] for row in await connection.fetch("SELECT version FROM paceline.migration ORDER BY 1")] == NEWEST
     await connection.close()
 
 
 async def test_a_schema_that_is_newer_or_another_is_refused(empty_database: str) -> None:
     await migrate(empty_database)
-    connection = await asyncpg.connect(empty_database)
+    connection = await asyncpg.connect(empty_database, statement_cache_size=0)
     await connection.execute("INSERT INTO paceline.migration (version, name, digest) VALUES (99, 'later', 'x')")
     with pytest.raises(
         SchemaTooNewError,
@@ -101,7 +101,7 @@ async def test_a_schema_that_is_newer_or_another_is_refused(empty_database: str)
 
 async def test_a_migration_that_fails_leaves_nothing_behind(empty_database: str) -> None:
     await migrate(empty_database, to=1)
-    connection = await asyncpg.connect(empty_database)
+    connection = await asyncpg.connect(empty_database, statement_cache_size=0)
     await connection.execute("CREATE TABLE paceline.sample (in_the_way integer)")
     with pytest.raises(DatabaseError, match=r"sample.* already exists"):
         await migrate(empty_database)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
@@ -16,6 +15,7 @@ from paceline.claims import Incarnation
 from paceline.database import Database
 from paceline.migrate import migrate
 from paceline.testing import PostgresServer
+from support.servers import server, versions
 from support.shared import shared
 
 Connect: TypeAlias = "Callable[[], Awaitable[asyncpg.Connection[asyncpg.Record]]]"
@@ -81,14 +81,7 @@ async def everybody_is_done(database: Database) -> None:
 
 def one_server(factory: pytest.TempPathFactory) -> PostgresServer:
     """The server that `postgres` of tests/conftest.py would give first, for fixtures that cannot have parameters."""
-    if url := os.environ.get("PACELINE_TEST_DATABASE_URL"):
-        return PostgresServer(url)
-
-    def start(owner: int) -> tuple[object, dict[str, str]]:
-        server = PostgresServer.start(owner=owner)
-        return server, {"url": server.url}
-
-    return PostgresServer(shared(factory, "pg18", start)["url"])
+    return server(factory, next(iter(versions())))
 
 
 def migrated_template(factory: pytest.TempPathFactory, server: PostgresServer) -> str:

@@ -12,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
-FIXTURES = {"postgres": "postgres", "control_plane": "apiserver", "browser_page": "browser", "kind_cluster": "kind"}
+from support.bounced import is_bounced
+
+FIXTURES = {
+    "postgres": "postgres",
+    "bouncer": "pgbouncer",
+    "control_plane": "apiserver",
+    "browser_page": "browser",
+    "kind_cluster": "kind",
+}
 """Fixture name to the real thing behind it."""
 
 
@@ -29,6 +37,8 @@ class RealParts:
         for fixture in getattr(item, "fixturenames", ()):
             if fixture in FIXTURES:
                 report.user_properties.append(("real", FIXTURES[fixture]))
+        if is_bounced(item):
+            report.user_properties.append(("real", FIXTURES["bouncer"]))
         if report.skipped and os.environ.get("CI") == "true" and not hasattr(report, "wasxfail"):
             report.outcome = "failed"
             report.longrepr = f"skipped, which is a failure when CI=true: {report.longrepr}"

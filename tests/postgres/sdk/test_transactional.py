@@ -118,6 +118,7 @@ def test_nothing_to_enqueue_asks_nobody(migrated: str) -> None:
         assert enqueue(connection, "builds", []) == []
 
 
+@pytest.mark.needs_session("it makes its session read-only")
 async def test_errors_are_the_same_ones_as_with_asyncpg(
     queue: Queue, database: Database, migrated: str, login: Login
 ) -> None:
@@ -137,6 +138,7 @@ async def test_errors_are_the_same_ones_as_with_asyncpg(
             await enqueue_async(theirs, "builds", JOBS)
 
 
+@pytest.mark.needs_session("PgBouncer gives whoever lost a connection between two transactions another one")
 async def test_a_connection_that_is_gone_is_told(migrated: str, database: Database) -> None:
     with psycopg.connect(migrated) as connection:
         await database.value("SELECT pg_terminate_backend($1)", connection.info.backend_pid)

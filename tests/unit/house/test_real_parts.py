@@ -20,6 +20,19 @@ def test_plain(): ...
 
 def test_real_but_failing(postgres): assert False
 """
+BOUNCED = """
+import pytest
+
+@pytest.fixture(params=["pg18", "pg18-bouncer"])
+def postgres(request): ...
+
+@pytest.fixture
+def bouncer(): ...
+
+def test_on_each_server(postgres): ...
+
+def test_its_own(bouncer): ...
+"""
 SKIPPED = "import pytest\n\ndef test_wants_a_tool(): pytest.skip('chromium is not installed')\n"
 
 
@@ -41,7 +54,15 @@ def test_only_passed_tests_that_used_the_real_thing_are_counted(
     monkeypatch.setenv("PACELINE_REAL_PARTS", str(counts))
     result = suite.runpytest_subprocess("-n", workers)
     result.assert_outcomes(passed=2, failed=1)
-    assert json.loads(counts.read_text()) == {"apiserver": 0, "browser": 0, "kind": 0, "postgres": 1}
+    assert json.loads(counts.read_text()) == {"apiserver": 0, "browser": 0, "kind": 0, "pgbouncer": 0, "postgres": 1}
+
+
+def test_what_ran_behind_pgbouncer_is_counted_apart(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite.makepyfile(BOUNCED)
+    counts = suite.path / "counts.json"
+    monkeypatch.setenv("PACELINE_REAL_PARTS", str(counts))
+    suite.runpytest_subprocess("-n", "0").assert_outcomes(passed=3)
+    assert json.loads(counts.read_text())["pgbouncer"] == 2
 
 
 def test_a_skip_is_a_failure_in_ci_that_tells_its_reason(
