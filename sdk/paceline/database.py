@@ -37,6 +37,11 @@ UNREADABLE: Final = (
     '"/", "?", "#", "[" and "]" in a password as %2F, %3F, %23, %5B and %5D'
 )
 _HOSTS = re.compile(r"(?:(?:\[[^][]*\]|[^][:,]*)(?::[0-9]+)?(?:,|$))*")
+# PgBouncer has one state for whatever it refuses itself (08P01); its words tell which, in 1.18 and in 1.24.
+_REFUSED: Final = (
+    (re.compile(r"no such user|authentication failed"), "28P01"),
+    (re.compile(r"^database .* does not exist|^no such database"), "3D000"),
+)
 _FLAGS: Final = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -101,6 +106,8 @@ def unreachable(error: Exception, place: str) -> errors.DatabaseError:
 def translated(state: str | None, message: str, hint: str | None, place: str) -> errors.PacelineError:
     """The error of ours for an SQLSTATE; the same for every driver."""
     state = state or ""
+    if state == "08P01":
+        state = next((meant for words, meant in _REFUSED if words.search(message)), state)
     if known := BY_STATE.get(state):
         return known(f"{message}{f': {hint}' if hint else ''}")
     match state:
@@ -112,6 +119,11 @@ def translated(state: str | None, message: str, hint: str | None, place: str) ->
             return errors.DatabaseError(f"the database {place} refuses the login: {message}")
         case "3D000":
             return errors.DatabaseError(f"{message}: create it, or correct the URL")
+        case "08P01" if message.startswith("unsupported startup parameter"):
+            return errors.DatabaseError(
+                f"the database {place} is behind PgBouncer, which does not pass this on: {message} (take it out of the "
+                "URL, or name it in PgBouncer's ignore_startup_parameters)"
+            )
     if state.startswith("22"):  # data that does not fit its type
         return errors.InvalidInputError(message)
     return errors.DatabaseError(f"the database {place} says: {message}")
