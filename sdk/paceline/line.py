@@ -62,8 +62,12 @@ class Line:
                 return await self._connection.fetchval(sql, *args)
 
     async def listen(self, channel: str, heard: Callable[[], None]) -> bool:
-        """Call `heard` at each NOTIFY; whether they come through. Behind PgBouncer neither they nor an error would."""
-        if self.address.pgbouncer:
+        """Call `heard` at each NOTIFY; whether they come through. Behind PgBouncer neither they nor an error would.
+
+        The probe alone does not tell: it is sent in our own transaction, and to that PgBouncer may lend the very
+        connection that has listened before.
+        """
+        if self.address.pgbouncer or await self._borrowed():
             return False
         probe, came = f"paceline_probe_{secrets.token_hex(8)}", asyncio.Event()
         async with self._turn:
@@ -77,3 +81,7 @@ class Line:
         except TimeoutError:
             return False
         return True
+
+    async def _borrowed(self) -> bool:
+        """Whether PgBouncer lends us the server's connections: it makes up the process id that we were told."""
+        return bool(await self.value("SELECT pg_backend_pid()") != self._connection.get_server_pid())
