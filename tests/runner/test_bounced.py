@@ -1,0 +1,56 @@
+"""Commands and runners whose database is behind PgBouncer in transaction mode, each a process that nobody told so."""
+
+from pathlib import Path
+
+import pytest
+
+from paceline.queue import Queue
+from paceline.testing import PostgresServer
+from postgres.cli.process import run_cli
+from runner.process import StartRunner, until
+from support.bouncer import BouncedServer, bounced
+from support.pg import one_server
+
+WAITERS = "SELECT count(*) FROM paceline.waiter WHERE until > clock_timestamp()"
+
+
+@pytest.fixture(scope="session")
+def bouncer(tmp_path_factory: pytest.TempPathFactory) -> BouncedServer:
+    return bounced(tmp_path_factory, one_server(tmp_path_factory))
+
+
+@pytest.fixture(scope="session")
+def postgres(bouncer: BouncedServer) -> PostgresServer:
+    return bouncer
+
+
+async def test_a_database_is_migrated_and_a_job_enqueued(empty_database: str) -> None:
+    for words in (("--dry-run",), (), ()):
+        ran = await run_cli(empty_database, "migrate", *words)
+        assert ran.code == 0, ran.err
+    ran = await run_cli(empty_database, "enqueue", "mail", "--pool", "builds", "--json")
+    assert ran.code == 0, ran.err
+    shown = await run_cli(empty_database, "jobs", "show", str(ran.fields["id"]), "--json")
+    assert shown.fields["state"] == "ready"
+
+
+async def test_a_runner_finds_out_that_it_hears_nothing_and_looks_for_work(
+    queue: Queue, start: StartRunner, scratch: Path
+) -> None:
+    runner = await start("r1")
+    await runner.said("listening on")
+    for _ in range(3):
+        made = await queue.enqueue("mail", {"to": "ann"})
+        await until(queue, made.id, "done")
+    assert await queue.database.value(WAITERS) == 0, "nobody counts on a wake-up that does not come"
+
+
+async def test_a_runner_with_a_way_past_it_is_woken(
+    queue: Queue, start: StartRunner, bouncer: BouncedServer, migrated: str
+) -> None:
+    runner = await start("r1", PACELINE_LISTEN_URL=bouncer.direct(migrated))
+    await runner.said("listening on")
+    for _ in range(3):
+        made = await queue.enqueue("mail", {"to": "ann"})
+        await until(queue, made.id, "done")
+    assert await queue.database.value(WAITERS) == 1
