@@ -52,6 +52,21 @@ async def test_a_database_is_dropped_even_while_somebody_is_connected(postgres: 
     forgotten.terminate()
 
 
+async def test_after_a_crash_it_recovers_what_was_committed_at_the_same_address() -> None:
+    with PostgresServer.start(settings={"synchronous_commit": "on"}) as server:
+        connection = await asyncpg.connect(server.url)
+        await connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+        server.crash()
+        with pytest.raises((OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError)):
+            await connection.execute("SELECT 1")
+        server.resume()
+        again = await asyncpg.connect(server.url)
+        assert await again.fetchval("SELECT answer FROM kept") == 42
+        assert await again.fetchval("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'") == 1
+        await again.close()
+        assert "was not properly shut down" in server.log
+
+
 async def test_a_wrong_password_is_refused_over_tcp(empty_database: str) -> None:
     parts = urlsplit(empty_database)
     wrong = empty_database.replace(f":{parts.password}@", ":wrong@")

@@ -140,12 +140,23 @@ class PostgresServer:
         """The postmaster's process id, if the server is ours."""
         return self._process.pid if self._process else None
 
+    @property
+    def log(self) -> str:
+        """What the server has said so far, if it is ours."""
+        return self._need_own().log.read_text(errors="replace")
+
     def halt(self) -> None:
         """End the server as an operator would, and keep its data; `resume` starts it again at the same address."""
         self._need_own().stop()
 
+    def crash(self) -> None:
+        """End the server as a crash would (PostgreSQL's immediate shutdown); `resume` lets it recover."""
+        process = self._need_own()
+        os.kill(process.pid, signal.SIGQUIT)
+        process.stop()
+
     def resume(self) -> None:
-        """Start a server that was halted."""
+        """Start a server that was halted, or that crashed."""
         self._need_own()
         assert self._launch is not None
         self._process = self._launch()
