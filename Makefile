@@ -14,7 +14,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale lock clean
+.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -26,6 +26,10 @@ test: .venv/ready ## Run all tests, then break five guards at random
 	@$(BIN)/python -m paceline_dev binaries >/dev/null
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 	@$(BIN)/python -m paceline_dev mutate --sample 5 $(if $(SEED),--seed $(SEED))
+
+test-full: .venv/ready ## Run all tests, the random ones for much longer (SEED=… replays a history)
+	@$(BIN)/python -m paceline_dev binaries >/dev/null
+	PACELINE_TEST_FULL=1 $(if $(SEED),PACELINE_HISTORY_SEED=$(SEED)) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/ruff check .
