@@ -1,14 +1,21 @@
 """Promise 7: in a Leader pool no claim of an old leader commits after the new leader's epoch."""
 
+import asyncio
+
 import pytest
 
 from paceline.claims import Incarnation
 from paceline.queue import Queue
-from support.pg import STEP, Connect, Expire, Register, Tick, behind
+from support.pg import STEP, Connect, Expire, Register, Tick, behind, waits_for_a_lock
 
 LEADER = """
 SELECT r.name, l.epoch FROM paceline.leader l LEFT JOIN paceline.runner r ON r.id = l.runner
  WHERE l.incarnation IS NOT NULL OR l.runner IS NULL"""
+DUE = "UPDATE paceline.tick SET next_at = '-infinity'"
+NOT_DUE = "UPDATE paceline.tick SET next_at = 'infinity'"
+NOT_LEADING = """
+SELECT count(*) FROM paceline.job j JOIN paceline.incarnation i ON i.id = j.incarnation
+ WHERE i.state <> 'a' OR i.id IS DISTINCT FROM (SELECT l.incarnation FROM paceline.leader l)"""
 OLDER = "UPDATE paceline.incarnation SET registered_at = registered_at - interval '31 seconds' WHERE id = $1"
 
 
@@ -36,6 +43,7 @@ async def _taint(queue: Queue, runner: Incarnation, *effects: str) -> None:
 async def test_only_the_oldest_runner_claims_and_the_others_stand_by(queue: Queue, register: Register) -> None:
     await queue.enqueue("mail")
     first, second = await register("z", group="leaders"), await register("a", group="leaders")
+    await queue.database.value(NOT_DUE)  # the tick looks at leaders too
     assert (await second.step(1)).verdict == "standby"
     step = await first.step(1)
     assert (step.verdict, len(step.jobs)) == ("ok", 1)
@@ -164,3 +172,42 @@ async def test_taints_of_the_group_do_not_hold_for_a_runner_outside_the_cluster(
     assert (await _leader(queue))[0] == "laptop"
     later = await register("pod-2", group="leaders", external=False)
     assert (await later.step(1)).verdict == "standby"
+
+
+@pytest.mark.usefixtures("group")
+async def test_a_leader_whose_own_housekeeping_elects_another_claims_nothing(
+    queue: Queue, register: Register, expire_lease: Expire, tick: Tick
+) -> None:
+    await queue.enqueue("mail")
+    first, second = await register("first", group="leaders"), await register("second", group="leaders")
+    await expire_lease(first)
+    await tick()
+    back = await register("first", group="leaders")
+    await queue.database.value(OLDER, back.id)
+    await queue.database.value(DUE)
+
+    step = await second.step(1)
+
+    assert await _leader(queue) == ("first", 3)
+    assert (step.verdict, step.jobs) == ("standby", ())
+    assert await queue.database.value(NOT_LEADING) == 0
+
+
+@pytest.mark.usefixtures("group")
+async def test_a_runner_whose_own_housekeeping_finds_its_lease_at_an_end_claims_nothing(
+    queue: Queue, register: Register, connect: Connect, expire_lease: Expire
+) -> None:
+    """It would hold a job that nobody looks for: the lease is over, and is not looked at again."""
+    await queue.enqueue("mail")
+    runner = await register("only", group="leaders")
+    holding, claiming, watcher = await connect(), await connect(), await connect()
+    await queue.database.value(DUE)
+    await holding.execute("BEGIN")
+    await holding.execute("SELECT FROM paceline.leader FOR UPDATE")
+    step = asyncio.create_task(claiming.fetch(STEP, runner.id, 1))
+    await waits_for_a_lock(watcher, claiming.get_server_pid())
+    await expire_lease(runner)
+    await holding.execute("COMMIT")
+
+    assert [tuple(row) for row in await step] == [("fenced", None)]
+    assert await queue.database.value(NOT_LEADING) == 0
