@@ -23,7 +23,7 @@ LEASE = 6.5
 JOBS_PER_ROUND = 1000
 ROUND_SECONDS = 9.0
 """One fault of each runner and its end; so long a producer takes for the jobs of a round."""
-KIND_RATE = ("metered", 25.0, 5.0)
+KIND_RATE = ("metered", 20.0, 5.0)
 KEY_RATE = ("tide", 12.0, 3.0)
 POOL_RATE = (LED, 40.0, 8.0)
 TOLERATION = "maint"
@@ -101,10 +101,12 @@ def make_plan(seed: int, size: int) -> Plan:
     while made < size:
         producer = draw.randrange(PRODUCERS)
         count = min(draw.randint(1, 30), size - made)
-        pool = LED if draw.random() < 0.1 else SHARED
+        theme = draw.choices(("mixed", "led", "metered"), (83, 10, 7))[0]  # rates are felt by those who come together
+        pool = LED if theme == "led" else SHARED
         jobs = []
         for n in range(made, made + count):
-            job, expected[n] = _job(draw, n, pool, named=producer > 0)
+            kind = "metered" if theme == "metered" else _kind(draw)
+            job, expected[n] = _job(draw, n, pool, kind, named=producer > 0, long=n < size / 2)
             jobs.append(job)
         # the first fifth comes at once, so that there is a backlog from the beginning
         pace = count * seconds * PRODUCERS / (size * 0.8)
@@ -146,12 +148,18 @@ def _decks(draw: random.Random) -> Iterator[Fault]:
         yield from deck
 
 
-def _job(draw: random.Random, n: int, pool: str, *, named: bool) -> tuple[NewJob, Expected]:
-    """One job, and what must come of it. A producer without a ledger gives each a dedupe value to ask again with."""
-    kind = draw.choices(("quick", "metered", "slow", "blocking", "threaded"), (77, 6, 5, 4, 8))[0]
-    if pool == LED and kind == "metered":
-        kind = "quick"
+def _kind(draw: random.Random) -> str:
+    return draw.choices(("quick", "slow", "blocking", "threaded"), (83, 5, 4, 8))[0]
+
+
+def _job(draw: random.Random, n: int, pool: str, kind: str, *, named: bool, long: bool) -> tuple[NewJob, Expected]:
+    """One job, and what must come of it. A producer without a ledger gives each a dedupe value to ask again with.
+
+    A long one outlives a lease: its runner must let go of it.
+    """
     seconds = {"slow": draw.uniform(0.5, 3.5), "blocking": draw.uniform(0.01, 0.1)}.get(kind, draw.uniform(0, 0.03))
+    if kind == "slow" and long and draw.random() < 0.2:
+        seconds = LEASE + draw.uniform(0.5, 2)
     fails, max_tries = 0, 5
     if kind in ("quick", "threaded") and draw.random() < 0.2:
         fails, max_tries = draw.choice(((1, 5), (2, 5), (3, 4), (9, 2), (9, 3)))

@@ -29,6 +29,8 @@ LOST = """
      WHERE a.outcome = 'l' AND a.ended_at > clock_timestamp() - interval '20 seconds'
      ORDER BY (j.state = 'x') DESC, a.ended_at DESC LIMIT 5
 """
+LATE_CLAIM = "SELECT paceline.step($1, 1)"
+"""One that was on its way when the runner was drained or fenced; the record shows whether it got something."""
 LATE_CALLS = {
     "ack": "SELECT refused FROM paceline.step($1, 0, $2, $3)",
     "fail": "SELECT paceline.fail($1, $2, $3, ARRAY['late'], ARRAY[0.0])",
@@ -89,12 +91,14 @@ class Site:
         """As the operator does when it sees that a container has ended."""
         if (incarnation := await self.value(NEWEST, runner)) is not None:
             await self.rows("SELECT paceline.fence_incarnation($1, 'OOMKilled')", incarnation)
+            await self.rows(LATE_CLAIM, incarnation)
 
     async def drain(self, runner: str) -> bool:
         """Whether there was somebody to drain."""
         if (incarnation := await self.value(NEWEST, runner)) is None:
             return False
         await self.rows("SELECT paceline.drain($1)", incarnation)
+        await self.rows(LATE_CLAIM, incarnation)
         return True
 
     async def taint(self, runner: str, key: str, effect: str) -> None:
