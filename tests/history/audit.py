@@ -92,7 +92,10 @@ def _event(record: asyncpg.Record) -> Event:
                 lease_until=_seconds(row["lease_until"]),
             )  # fmt: skip
         case "taint":
-            return Tainted(order=order, runner=row["runner"], key=row["key"], effect=row["effect"], on=new is not None)
+            return Tainted(
+                order=order, runner=row["runner"], source=row["source"], key=row["key"], effect=row["effect"],
+                on=new is not None,
+            )  # fmt: skip
         case "leader":
             return Led(order=order, group=row["grp"], incarnation=row.get("incarnation"), epoch=row["epoch"])
         case bucket:

@@ -84,6 +84,7 @@ class Tainted:
 
     order: Order
     runner: int
+    source: str
     key: str
     effect: str
     on: bool

@@ -87,6 +87,8 @@ class Plan:
     cuts: tuple[float, ...]
     """Pauses between cuts of the producers' connections."""
     promotions: tuple[tuple[float, str], ...]
+    taints: tuple[tuple[float, str, float], ...]
+    """After so many seconds a Runner may not claim for so many, besides what else happens to it."""
     expected: dict[int, Expected]
 
 
@@ -117,9 +119,13 @@ def make_plan(seed: int, size: int) -> Plan:
     faults = _stream(seed, "faults")
     outages = [(faults.uniform(3, seconds / rounds), kind) for _ in range(rounds // 2) for kind in Outage]
     promotions = [(faults.uniform(2, 4), faults.choice(LED_RUNNERS)) for _ in range(int(seconds / 3))]
+    taints = [
+        (faults.uniform(0.3, 1), faults.choice(SHARED_RUNNERS), faults.uniform(0.3, 1.2))
+        for _ in range(int(seconds / 1.4))
+    ]
     return Plan(
         seed, size, tuple(map(tuple, producers)), _blows(faults, rounds), tuple(outages),
-        tuple(faults.uniform(1, 4) for _ in range(int(seconds / 2.5))), tuple(promotions), expected,
+        tuple(faults.uniform(1, 4) for _ in range(int(seconds / 2.5))), tuple(promotions), tuple(taints), expected,
     )  # fmt: skip
 
 

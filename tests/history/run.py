@@ -51,6 +51,7 @@ class Run:
                 troubles = [
                     group.create_task(site.suffer(plan)),
                     group.create_task(site.promote(plan)),
+                    group.create_task(site.tease(plan)),
                     group.create_task(_cut(front, plan.cuts)),
                 ]
                 producers = [

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 import asyncpg
 
 from history.events import Late
-from history.plan import Outage, Plan
+from history.plan import TOLERATION, Outage, Plan
 from paceline.testing import PostgresServer
 
 GONE = (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError,
@@ -101,18 +101,17 @@ class Site:
         await self.rows(LATE_CLAIM, incarnation)
         return True
 
-    async def taint(self, runner: str, key: str, effect: str) -> None:
+    async def taint(self, runner: str, key: str, effect: str, source: str = "annotation") -> None:
         await self.rows(
-            "SELECT paceline.taint_runner(r.id, 'annotation', ARRAY[$2], ARRAY[''], ARRAY[$3])"
-            " FROM paceline.runner r WHERE r.name = $1", runner, key, effect,
+            "SELECT paceline.taint_runner(r.id, $4, ARRAY[$2], ARRAY[''], ARRAY[$3])"
+            " FROM paceline.runner r WHERE r.name = $1", runner, key, effect, source,
         )  # fmt: skip
 
-    async def untaint(self, runner: str) -> None:
+    async def untaint(self, runner: str, source: str = "annotation") -> None:
         await self.rows(
-            "SELECT paceline.taint_runner(r.id, 'annotation', '{}', '{}', '{}')"
-            " FROM paceline.runner r WHERE r.name = $1",
-            runner,
-        )
+            "SELECT paceline.taint_runner(r.id, $2, '{}', '{}', '{}') FROM paceline.runner r WHERE r.name = $1",
+            runner, source,
+        )  # fmt: skip
 
     async def keep_house(self) -> None:
         """The tick, as the operator does it: also when all runners are away. And what zombies have left to say."""
@@ -120,8 +119,11 @@ class Site:
             await self.rows("SELECT paceline.tick()")
             for job, fence, incarnation in await self.rows(LOST):
                 for call, sql in LATE_CALLS.items():
-                    refused = await self.value(sql, incarnation, [job], [fence])
-                    self.late.append(Late(call=call, job=job, fence=fence, refused=refused == [job]))
+                    try:
+                        refused = await self.value(sql, incarnation, [job], [fence]) == [job]
+                    except asyncpg.PostgresError:  # it went further than it may
+                        refused = False
+                    self.late.append(Late(call=call, job=job, fence=fence, refused=refused))
             await asyncio.sleep(TICK)
 
     async def promote(self, plan: Plan) -> None:
@@ -130,6 +132,14 @@ class Site:
             await self.rows(
                 "SELECT paceline.promote(r.grp, r.id) FROM paceline.runner r WHERE r.name = $1", runner
             )  # fmt: skip
+
+    async def tease(self, plan: Plan) -> None:
+        """Taints that come and go from another source than those of the faults."""
+        for gap, runner, seconds in plan.taints:
+            await asyncio.sleep(gap)
+            await self.taint(runner, TOLERATION, "NoClaim", "api")
+            await asyncio.sleep(seconds)
+            await self.untaint(runner, "api")
 
     async def suffer(self, plan: Plan) -> None:
         """Restarts of the server."""

@@ -26,17 +26,17 @@ def only_the_active(history: History) -> Iterator[Violation]:
 def only_the_untainted(history: History) -> Iterator[Violation]:
     """No claim of a Runner with a NoClaim taint, but of jobs that tolerate it."""
     runners: dict[int | None, int] = {}
-    taints: dict[int, dict[str, Tainted]] = defaultdict(dict)
+    taints: dict[int, dict[tuple[str, str], Tainted]] = defaultdict(dict)
     for event in history.events:
         if isinstance(event, RunnerChanged):
             runners[event.incarnation] = event.runner
         elif isinstance(event, Tainted) and event.effect == "NoClaim":
             if event.on:
-                taints[event.runner][event.key] = event
+                taints[event.runner][event.source, event.key] = event
             else:
-                taints[event.runner].pop(event.key, None)
+                taints[event.runner].pop((event.source, event.key), None)
         elif isinstance(event, JobChanged) and event.claim and event.new:
-            for key, taint in taints[runners.get(event.new.incarnation, 0)].items():
+            for (_, key), taint in taints[runners.get(event.new.incarnation, 0)].items():
                 if key not in history.lanes[event.new.lane].tolerations:
                     text = f'job {event.job} was claimed by a Runner with the taint "{key}:NoClaim"'
                     yield Violation("taint", text, (event.job,), (taint, event))

@@ -70,8 +70,10 @@ class Story:
             )
         )  # fmt: skip
 
-    def taint(self, incarnation: int, on: bool = True, effect: str = "NoClaim") -> None:
-        self.events.append(Tainted(order=self.order(), runner=incarnation * 10, key="maint", effect=effect, on=on))
+    def taint(self, incarnation: int, on: bool = True, source: str = "annotation") -> None:
+        self.events.append(
+            Tainted(order=self.order(), runner=incarnation * 10, source=source, key="maint", effect="NoClaim", on=on)
+        )
 
     def lead(self, incarnation: int | None, epoch: int) -> None:
         self.events.append(Led(order=self.order(), group=7, incarnation=incarnation, epoch=epoch))

@@ -202,10 +202,12 @@ def a_claim_after_the_taint(story: Story) -> None:
     story.change(20, lane=TOLERANT)
     story.change(21, lane=PLAIN)
     story.taint(FIRST)
+    story.taint(FIRST, source="api")
+    story.taint(FIRST, on=False)  # of two sources one is left
     for job in (20, 21):
         story.claim(job, FIRST, job)
         story.leave(job)
-    story.taint(FIRST, on=False)
+    story.taint(FIRST, on=False, source="api")
     story.change(22)
     story.claim(22, FIRST, 22)
     story.leave(22)
