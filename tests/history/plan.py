@@ -4,6 +4,7 @@ The same seed and size give the same plan. How the processes then take turns is 
 same things at the same moments of its own clock, and may still find another interleaving.
 """
 
+import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -100,8 +101,10 @@ def make_plan(seed: int, size: int) -> Plan:
     expected: dict[int, Expected] = {}
     producers: list[list[tuple[str, Batch]]] = [[] for _ in range(PRODUCERS)]
     made = 0
-    while made < size:
-        producer = draw.randrange(PRODUCERS)
+    for number in itertools.count():
+        if made == size:
+            break
+        producer = number % PRODUCERS
         count = min(draw.randint(1, 30), size - made)
         theme = draw.choices(("mixed", "led", "metered"), (83, 10, 7))[0]  # rates are felt by those who come together
         pool = LED if theme == "led" else SHARED
