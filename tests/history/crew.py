@@ -13,8 +13,8 @@ from history.site import Site
 from runner.process import RunnerProcess
 from support.proxy import Proxy
 
-LEAVES_IN = 90
-"""Seconds of patience for a runner that was told to leave: its drain takes 2 s, the database may be away meanwhile."""
+PATIENCE = 90
+"""Seconds for a runner to start (2 s) or to leave (its drain takes 2 s); the database may be away meanwhile."""
 
 
 class Seat:
@@ -55,11 +55,16 @@ class Seat:
                 return
 
     async def _registered(self) -> None:
-        """Wait until it can work."""
+        """Wait until it can work; one that ends before is replaced."""
+        end = time.monotonic() + PATIENCE
         while True:
             process = await self._up()
-            with contextlib.suppress(AssertionError):  # it ended before, and the next one takes its seat
+            try:
                 await process.said("registered as")
+            except AssertionError:
+                if time.monotonic() > end:
+                    raise
+            else:
                 return
 
     async def _up(self) -> RunnerProcess:
@@ -78,7 +83,7 @@ class Seat:
     async def _gone(self) -> None:
         """Wait for the end of the process, and write down how it ended."""
         assert self._process
-        code = await self._process.ended(LEAVES_IN)
+        code = await self._process.ended(PATIENCE)
         self.exits.append(Exit(runner=self.name, pid=self._process.pid, code=code, signals=tuple(self._sent)))
         await self._process.end()
         self._process, self._sent = None, []

@@ -1,8 +1,8 @@
 """Promise 9: strict priority, and first come, first served within a lane and priority; as far as it can be seen.
 
-A claim sees what was committed when it began, and skips what another claim has locked; neither is in the record. So
-only a job counts as passed over that had been ready for so long before a lower one was claimed, and stayed ready for
-so long after it, that no open transaction explains it.
+A claim sees what was committed when it began, and skips what another claim has locked for the moment; neither is in the
+record. So a job counts as passed over only if it had been ready for a while, and then again and again for longer than
+a transaction is open.
 """
 
 import heapq
@@ -13,22 +13,41 @@ from dataclasses import dataclass
 from history.checks.violation import Violation
 from history.events import History, JobChanged, JobRow, RunnerChanged, Tainted
 
-EXPLAINED = 3.0
+EXPLAINED = 2.0
 """Seconds in which an open transaction may be the reason."""
+OFTEN = 10
+"""So many claims do not meet a lock that each time is another's."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Wait:
-    """A job that was ready from `begin` to `end`, both already shortened by what may be explained."""
+    """A job that was ready from `begin` to `end`, the first already later by what may be explained."""
 
     begin: float
     end: float
     job: int
     row: JobRow
+    left: int
+    """The commit that ended it: jobs that are claimed together do not pass each other over."""
+    passed_in: int = 0
+    since: float = 0.0
+    passed: int = 0
+    told: bool = False
+
+    def passed_by(self, claim: JobChanged) -> bool:
+        """Whether that was once too often; said once of each wait."""
+        commit = claim.order[0]
+        if self.told or claim.at >= self.end or commit in (self.left, self.passed_in):
+            return False
+        self.passed_in = commit
+        self.passed += 1
+        self.since = self.since or claim.at
+        self.told = self.passed >= OFTEN and claim.at - self.since > EXPLAINED
+        return self.told
 
 
 def in_turn(history: History) -> Iterator[Violation]:
-    """One pass over long waits and claims, both by their time."""
+    """One pass over waits and claims, both by their time."""
     waits = sorted(_waits(history), key=lambda wait: wait.begin)
     by_priority: dict[tuple[str, int], list[tuple[float, int, _Wait]]] = defaultdict(list)
     by_seq: dict[tuple[int, int], list[tuple[int, int, _Wait]]] = defaultdict(list)
@@ -36,7 +55,7 @@ def in_turn(history: History) -> Iterator[Violation]:
     for claim in sorted(_free_claims(history), key=lambda event: event.at):
         while at < len(waits) and waits[at].begin < claim.at:
             wait, at = waits[at], at + 1
-            if wait.row.key is None and ("kind", history.lanes[wait.row.lane].kind) not in history.rates:
+            if ("kind", history.lanes[wait.row.lane].kind) not in history.rates:
                 heap = by_priority[history.lanes[wait.row.lane].pool, wait.row.priority]
                 heapq.heappush(heap, (-wait.end, wait.job, wait))  # the one that waits longest is at the top
             heapq.heappush(by_seq[wait.row.lane, wait.row.priority], (wait.row.seq, wait.job, wait))
@@ -44,15 +63,14 @@ def in_turn(history: History) -> Iterator[Violation]:
         pool, row = history.lanes[claim.old.lane].pool, claim.old
         for priority in range(row.priority + 1, 10):
             higher = by_priority[pool, priority]
-            if higher and -higher[0][0] > claim.at:
-                yield _passed(
-                    higher[0][2], claim, f"of priority {priority} waited while one of {row.priority} was claimed"
-                )
+            if higher and higher[0][2].passed_by(claim):
+                text = f"of priority {priority} waited while many of lower ones were claimed"
+                yield _passed(higher[0][2], claim, text)
         earlier = by_seq[row.lane, row.priority]
         while earlier and earlier[0][2].end <= claim.at:
             heapq.heappop(earlier)
-        if row.key is None and earlier and earlier[0][0] < row.seq:
-            yield _passed(earlier[0][2], claim, "waited while one that was ready later was claimed")
+        if row.key is None and earlier and earlier[0][0] < row.seq and earlier[0][2].passed_by(claim):
+            yield _passed(earlier[0][2], claim, "waited while many that were ready later were claimed")
 
 
 def _passed(wait: _Wait, claim: JobChanged, text: str) -> Violation:
@@ -60,13 +78,12 @@ def _passed(wait: _Wait, claim: JobChanged, text: str) -> Violation:
 
 
 def _waits(history: History) -> Iterator[_Wait]:
+    """Of jobs without a key: those of a key wait for it too."""
     ready: dict[int, JobChanged] = {}
     for event in history.changes():
         begun = ready.pop(event.job, None)
-        if begun and begun.new:
-            begin, end = begun.committed + EXPLAINED, event.at - EXPLAINED
-            if begin < end and begun.new.key is None:
-                yield _Wait(begin, end, event.job, begun.new)
+        if begun and begun.new and begun.new.key is None and begun.committed + EXPLAINED < event.at:
+            yield _Wait(begun.committed + EXPLAINED, event.at, event.job, begun.new, event.order[0])
         if event.new and event.new.state == "r":
             ready[event.job] = event
 

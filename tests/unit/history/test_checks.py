@@ -321,28 +321,49 @@ def ended_too_early(story: Story) -> None:
     story.register(FIRST, "z", "a", cause="LeaseExpired", lease_until=story.clock + 1)
 
 
-@spoils("in_turn", "job 20 of priority 9 waited while one of 5 was claimed")
+@spoils("in_turn", "job 20 of priority 9 waited while many of lower ones were claimed")
 def a_higher_priority_waits(story: Story) -> None:
     story.change(20, priority=9)
-    story.change(21)
-    story.wait(4)
-    story.claim(21, FIRST, 21)
-    story.leave(21)
-    story.wait(4)
-    story.claim(20, FIRST, 22)
-    story.leave(20)
+    pass_over(story, 20, 10, lane=TOLERANT)
 
 
-@spoils("in_turn", "job 20 waited while one that was ready later was claimed")
+@spoils("in_turn", "job 20 waited while many that were ready later were claimed")
 def an_older_one_waits(story: Story) -> None:
     story.change(20)
-    story.change(21)
-    story.wait(4)
-    story.claim(21, FIRST, 21)
-    story.leave(21)
-    story.wait(4)
-    story.claim(20, FIRST, 22)
-    story.leave(20)
+    pass_over(story, 20, 10)
+
+
+def pass_over(story: Story, waiting: int, times: int, **fields: Any) -> None:
+    """Others are claimed, and at last the one that waits."""
+    story.wait(3)
+    for job in range(30, 30 + times):
+        story.change(job, **fields)
+        story.claim(job, FIRST, job)
+        story.leave(job)
+        story.wait(0.25)
+    story.claim(waiting, FIRST, 90)
+    story.leave(waiting)
+
+
+def test_jobs_that_are_claimed_together_do_not_pass_each_other_over() -> None:
+    story = good()
+    jobs = [20, *range(30, 42)]
+    for job in jobs:
+        story.change(job)
+    story.wait(3)
+    for place, job in enumerate(reversed(jobs)):
+        story.claim(job, FIRST, 30, on=place > 0)
+        story.wait(0.25)
+    for job in jobs:
+        story.leave(job)
+    assert violations(story.history()) == []
+
+
+def test_a_job_that_was_locked_when_others_were_claimed_was_not_passed_over() -> None:
+    story = good()
+    story.change(20)
+    pass_over(story, 20, 9)
+    assert violations(story.history()) == []
 
 
 @spoils("one_start", "job 20 was begun with fence 33, without a claim")
