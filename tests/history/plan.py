@@ -80,8 +80,6 @@ class Batch:
 class Plan:
     """All of it. A batch is for one pool."""
 
-    seed: int
-    size: int
     producers: tuple[tuple[tuple[str, Batch], ...], ...]
     blows: dict[str, tuple[Blow, ...]]
     outages: tuple[tuple[float, Outage], ...]
@@ -127,7 +125,7 @@ def make_plan(seed: int, size: int) -> Plan:
         for _ in range(int(seconds / 1.4))
     ]
     return Plan(
-        seed, size, tuple(map(tuple, producers)), _blows(faults, rounds), tuple(outages),
+        tuple(map(tuple, producers)), _blows(faults, rounds), tuple(outages),
         tuple(faults.uniform(1, 4) for _ in range(int(seconds / 2.5))), tuple(promotions), tuple(taints), expected,
     )  # fmt: skip
 
