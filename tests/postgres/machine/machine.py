@@ -6,11 +6,9 @@ by a number (a claim, a job) is chosen among what there is, so that every sequen
 """
 
 import asyncio
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from hypothesis import note
-from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from postgres.machine.calls import (
@@ -27,134 +25,9 @@ from postgres.machine.calls import (
     Tick,
 )
 from postgres.machine.people import Bring, Cancel, Limit, Promote, SetTaints
+from postgres.machine.scenes import A_WHILE, RUNNERS, UPSETS, Scene, scenes
 from postgres.machine.stage import Stage
-from postgres.machine.world import Boot, Runner
-
-RUNNERS: Final = {
-    who.name: who
-    for who in (
-        Runner("s1", "shop", ("*",), ("gpu",), external=False),
-        Runner("s2", "shop", ("mail",), (), external=True),
-        Runner("l1", "lead", ("*",), (), external=False),
-        Runner("l2", "lead", ("*",), (), external=False),
-    )
-}
-A_WHILE: Final = 1000.0
-"""Seconds; delays and lives of jobs are 1.5 or 2.5 times as long, so that the true clock decides nothing."""
-TAINTS: Final = ["", "", "bad=disk:NoClaim", "bad=disk:PreferNoClaim", "shy:NoLead", "leave:Drain"]
-WRITES: Final = ["fail", "retry", "later", "back", "extend", "progress"]
-UPSETS: Final = ["drain", "deregister", "fence", "heartbeat", "end lease", "end lease", "register", "register"]
-RACERS: Final = [
-    *("claim", "claim", "claim", "ack", "ack and claim", "cancel", *WRITES, *UPSETS, "tick", "redrive", "enqueue"),
-    *("NoClaim", "PreferNoClaim", "Drain", "promote"),
-]
-"""What several do to one runner at once."""
-
-pools = st.sampled_from(["shop", "shop", "lead"])
-workers = st.sampled_from(["s1", "s1", "s2", "leader", "leader", "l1", "l2"])
-kinds = st.sampled_from(["mail", "mail", "scan"])
-priorities = st.sampled_from([5, 5, 9])
-keys = st.sampled_from([(None, None), (None, None), ("a", None), ("a", 2), ("b", 1)])
-picks = st.lists(st.integers(0, 5), min_size=1, max_size=2, unique=True)
-seldom = st.sampled_from([False, False, False, True])
-holds = st.sampled_from([0, 0, 0, 0, 0, 1, 2, 3, -2])
-"""For how many calls of others a transaction stays open; one with a negative number is rolled back then."""
-
-SCENES: Final[dict[str, tuple[int, dict[str, st.SearchStrategy[Any]]]]] = {
-    "enqueue": (
-        3,
-        {
-            "pool": pools,
-            "kind": kinds,
-            "priority": priorities,
-            "tags": st.sampled_from([(), (), ("gpu",)]),
-            "tolerations": st.sampled_from([(), (), ("bad",), ("bad=disk:NoClaim",)]),
-            "key": keys,
-            "delay": st.sampled_from([None, None, None, 1.5 * A_WHILE]),
-            "expires": st.sampled_from([None, None, None, 2.5 * A_WHILE]),
-            "dedupe": st.sampled_from([None, None, "x"]),
-            "max_tries": st.integers(1, 2),
-            "max_losses": st.integers(0, 1),
-            "hold": holds,
-        },
-    ),
-    "enqueue_some": (
-        2,
-        {"pool": pools, "kind": kinds, "levels": st.lists(priorities, min_size=2, max_size=3), "key": keys},
-    ),
-    "claim": (4, {"name": workers, "want": st.integers(1, 3), "due": seldom, "old": seldom, "hold": holds}),
-    "ack": (
-        4,
-        {"name": workers, "want": st.integers(0, 2), "numbers": picks, "due": seldom, "old": seldom, "hold": holds},
-    ),
-    "work": (
-        4,
-        {
-            "name": workers,
-            "kind": kinds,
-            "levels": st.lists(priorities, min_size=1, max_size=3),
-            "key": keys,
-            "want": st.integers(1, 2),
-            "then": st.sampled_from(["", "", "ack", *WRITES]),
-            "hold": holds,
-        },
-    ),
-    "race": (
-        5,
-        {
-            "name": workers,
-            "key": keys,
-            "first": st.sampled_from(RACERS),
-            "second": st.sampled_from(RACERS),
-            "third": st.sampled_from(["", "", *RACERS]),
-            "commit": st.sampled_from([True, True, False]),
-        },
-    ),
-    "write": (2, {"name": workers, "numbers": picks, "how": st.sampled_from(WRITES), "hold": holds}),
-    "cancel": (1, {"number": st.integers(0, 20), "hold": holds}),
-    "tick": (2, {"hold": holds}),
-    "upset": (3, {"name": st.sampled_from([*RUNNERS]), "what": st.sampled_from(UPSETS), "old": seldom, "hold": holds}),
-    "taint": (
-        2,
-        {
-            "whose": st.sampled_from([*RUNNERS, "shop", "lead"]),
-            "source": st.sampled_from(["annotation", "cli"]),
-            "taints": st.sampled_from(TAINTS),
-            "hold": holds,
-        },
-    ),
-    "promote": (1, {"name": st.sampled_from([None, "l1", "l2", "l2"]), "hold": holds}),
-    "bring": (1, {"what": st.sampled_from(["redrive", "redrive", "purge"]), "hold": holds}),
-    "limit": (
-        2,
-        {
-            "pool": pools,
-            "what": st.sampled_from(["pause", "pool", "kind", "key"]),
-            "on": st.booleans(),
-            "limit": st.integers(1, 3),
-            "hold": holds,
-        },
-    ),
-    "pass_time": (1, {}),
-    "end": (2, {"number": st.integers(0, 2), "commit": st.sampled_from([True, True, False])}),
-}
-"""How often, and with what."""
-
-
-@dataclass(frozen=True, repr=False)
-class Scene:
-    name: str
-    args: dict[str, Any]
-
-    def __repr__(self) -> str:
-        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.args.items())})"
-
-
-def scenes() -> st.SearchStrategy[Scene]:
-    often = [name for name, (weight, _) in SCENES.items() for _ in range(weight)]
-    return st.sampled_from(often).flatmap(
-        lambda name: st.fixed_dictionaries(SCENES[name][1]).map(lambda args: Scene(name, args))
-    )
+from postgres.machine.world import Boot
 
 
 def written(how: str, boot: Boot, claims: tuple[Claim, ...]) -> Call:
@@ -211,12 +84,27 @@ class QueueMachine(RuleBasedStateMachine):
             boot = self.boot(name)
         return boot
 
+    def calm(self, name: str) -> Boot:
+        """Somebody who works, whom nothing keeps from it."""
+        boot = self.worker(name)
+        pool = RUNNERS[boot.runner].pool
+        for fact, taints in list(self.stage.world.facts.items()):
+            if taints and fact[:2] in (("taints", boot.runner), ("taints", pool)):
+                self.make(SetTaints(str(fact[1]), str(fact[2]), ""))
+        if self.stage.world.paused(pool):
+            self.make(Limit(pool, "pause", on=False))
+        if self.boot(boot.runner).state != "active":
+            self.make(Register(RUNNERS[boot.runner]))
+        return self.boot(boot.runner)
+
     def choose(self, name: str, numbers: list[int]) -> tuple[Claim, ...]:
-        """Claims to write about: mostly the runner's own, sometimes stale or another's."""
-        world = self.stage.world
-        running = [job for job in world.jobs if job.place == "running" and job.holder is not None]
-        own = [(job.id, job.fence) for job in running if world.boot(job.holder or 0).runner == name]
-        known = own + self.stage.claims
+        """Claims to write about: the runner's own, those of others, old ones of jobs that run again, and any."""
+        world, claims = self.stage.world, self.stage.claims
+        running = {(job.id, job.fence): job.holder for job in world.jobs if job.place == "running"}
+        own = [claim for claim, holder in running.items() if world.boot(holder or 0).runner == name]
+        theirs = [claim for claim in running if claim not in own]
+        old = [claim for claim in claims if claim not in running and claim[0] in {number for number, _ in running}]
+        known = own[-2:] + theirs[-1:] + old[-1:] + claims[-2:]
         found = {known[number % len(known)][0]: known[number % len(known)] for number in numbers} if known else {}
         return tuple(found.values())
 
@@ -251,6 +139,10 @@ class QueueMachine(RuleBasedStateMachine):
         claims = tuple((job.id, job.fence) for job in self.stage.world.held(boot.id))[-2:]
         if then == "ack":
             self.step(boot, 0, claims, hold=hold)
+        elif then == "again" and claims:  # the same registration has the same jobs by a new claim, and acks the old one
+            self.make(HandBack(boot, claims))
+            self.step(boot, len(claims))
+            self.step(boot, 0, claims, hold=hold)
         elif then and claims:
             self.make(written(then, boot, claims), hold)
 
@@ -258,13 +150,25 @@ class QueueMachine(RuleBasedStateMachine):
         self, name: str, key: tuple[str | None, int | None], first: str, second: str, third: str, commit: bool
     ) -> None:
         """Somebody holds a job, another is ready; the first call stays open while others come for the same runner."""
-        boot = self.worker(name)
+        boot = self.calm(name)
         self.enqueue_some(RUNNERS[boot.runner].pool, "mail", [5], key)
         self.step(boot, 1, due=True)
         self.enqueue_some(RUNNERS[boot.runner].pool, "mail", [5], key)
         for what, hold in ((first, 2 if commit else -2), (second, 1), (third, 0)):
             if what and (call := self.racer(boot, what, key)):
                 self.make(call, hold)
+
+    def spend(self, name: str, what: str, later: bool) -> None:
+        """More to do than a bucket holds permits for, twice."""
+        boot = self.calm(name)
+        pool = RUNNERS[boot.runner].pool
+        self.limit(pool, what, on=True, limit=3, hold=0)
+        for _ in range(2):
+            self.enqueue_some(pool, "mail", [5, 5], ("a", 3) if what == "key" else (None, None))
+            self.step(boot, 3, due=what == "key")
+            if later:
+                self.pass_time()
+        self.limit(pool, what, on=False, limit=3, hold=0)
 
     def racer(self, boot: Boot, what: str, key: tuple[str | None, int | None]) -> Call | None:
         held = self.stage.world.held(boot.id)

@@ -10,7 +10,7 @@ import random
 from contextlib import AsyncExitStack
 
 import pytest
-from hypothesis import HealthCheck, seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.internal.conjecture import engine
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -37,6 +37,8 @@ def test_every_call_keeps_the_promises_whoever_else_is_under_way(
         deadline=None,
         database=None,
         derandomize=not FULL,
+        report_multiple_bugs=False,
+        phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )
     machine = QueueMachine
