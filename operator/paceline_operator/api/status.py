@@ -100,6 +100,9 @@ class RunnerGroupStatus(ApiModel):
     update_revision: str | None = None
     """The revision that an update is going to. The same as currentRevision when it is done."""
 
+    updated_replicas: int | None = None
+    """Runners of the group's size that have the revision that they should have."""
+
     failed_revision: str | None = None
     """A revision that failed and was rolled back. It is not tried again until the template changes."""
 

@@ -299,6 +299,7 @@ RUNNER_GROUPS: Final = Resource(
         Column("Pool", ".status.pool", "The queue that the group serves.", wide=True),
         Column("Mode", ".spec.autoscaling.mode", "Who decides the size; empty means Off.", wide=True),
         Column("Leader", ".status.leader.runner", "The runner that leads.", wide=True),
+        Column("Updated", ".status.updatedReplicas", "Runners that have the newest revision.", "integer", wide=True),
         Column("Pending", ".status.pendingReplicas", "Runners that are still starting.", "integer", wide=True),
         Column("Message", f"{_READY}.message", "Why, in a sentence.", wide=True),
     ),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from paceline.taint import Taint
+from paceline_operator.domain.revision import RevisionSeen
 
 
 class Why(StrEnum):
@@ -24,6 +25,10 @@ class Why(StrEnum):
     CORDONED = "NodeCordoned"
     TAINTED = "Tainted"
     """A Drain taint is on its Runner."""
+    ROLLED = "NewRevision"
+    """It is restarted to get the revision that its group is going to."""
+    RESTARTED = "Restarted"
+    """Somebody asked for it with an annotation on the Runner."""
     UNSEEN = "Unseen"
     """A runner outside the cluster has not been heard of for a day."""
     ORPHANED = "Orphaned"
@@ -35,6 +40,7 @@ class CreateRunners:
     """New Runners, each with its first pod."""
 
     count: int
+    revision: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,9 @@ class CreatePod:
     runner_uid: str
     boot: int
     why: Why
+    revision: str = ""
+    restarted_at: str = ""
+    """What the Runner's annotation says, to be told from a later one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +158,21 @@ class Mirror:
 
 
 @dataclass(frozen=True, slots=True)
+class SaveRevision:
+    """Keep what pods of this revision are made of; of one that is kept, its number or since when it is watched."""
+
+    revision: RevisionSeen
+
+
+@dataclass(frozen=True, slots=True)
+class DropRevision:
+    """Nobody can go back to this one any more."""
+
+    revision: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetBudget:
     """The PodDisruptionBudget of the group."""
 
@@ -171,4 +195,6 @@ Action = (
     | SetTaints
     | MarkLeader
     | Mirror
+    | SaveRevision
+    | DropRevision
 )

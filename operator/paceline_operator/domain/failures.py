@@ -1,7 +1,7 @@
 """Pods that fail: how often, and how long to wait before the next one. A template that cannot start makes no storm."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -30,6 +30,20 @@ class Failures:
 
 
 @dataclass(frozen=True, slots=True)
+class Unborn:
+    """Pods of one revision in a row that ended, or gave up, before they had registered, whoever's they were."""
+
+    count: int
+    last: datetime
+    told: str = ""
+    """What the last of them had to say."""
+
+    def trial_at(self) -> datetime | None:
+        """From when on one more may be tried; None while there is no reason to be careful."""
+        return None if self.count < TRIALS else Failures(self.count - TRIALS + 2, self.last).wait_until()
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """What a group's loop remembers between two looks. A restart of the operator forgets it, and begins gently."""
 
@@ -38,18 +52,16 @@ class Memory:
     """UIDs of the pods whose failure has been counted."""
     born: frozenset[str] = frozenset()
     """UIDs of the pods that had registered."""
-    unborn: int = 0
-    """How many pods in a row ended, or gave up, before they had registered, whoever's they were."""
-    last_unborn: datetime | None = None
-    told: str = ""
-    """What the last of them had to say."""
+    unborn: Mapping[str, Unborn] = field(default_factory=dict)
+    """By revision."""
     suspects: frozenset[str] = frozenset()
+    surge: int = 0
+    """Runners beyond the size that an update was given at the last look."""
 
-    def trial_at(self) -> datetime | None:
-        """From when on one more may be tried; None while there is no reason to be careful."""
-        if self.unborn < TRIALS or self.last_unborn is None:
-            return None
-        return Failures(self.unborn - TRIALS + 2, self.last_unborn).wait_until()
+    def trial_at(self, revision: str) -> datetime | None:
+        """From when on one more pod of a revision may be tried."""
+        found = self.unborn.get(revision)
+        return None if found is None else found.trial_at()
 
 
 def is_failure(pod: PodSeen) -> bool:
@@ -63,9 +75,10 @@ def count_ends(
 ) -> Memory:
     """Note the pods that have failed since the last look; `born`: UIDs of those that have registered, now or before."""
     pods = tuple(pods)
-    failures, unborn, last_unborn, told = dict(memory.failures), memory.unborn, memory.last_unborn, memory.told
-    if born - memory.born:
-        unborn, last_unborn, told = 0, None, ""
+    failures, unborn = dict(memory.failures), dict(memory.unborn)
+    for pod in pods:
+        if pod.uid in born - memory.born:
+            unborn.pop(pod.revision, None)
     waited = {pod.uid for pod in given_up}
     failed = [pod for pod in pods if pod.uid not in memory.counted and (is_failure(pod) or pod.uid in waited)]
     for pod in sorted(failed, key=lambda each: (each.created, each.boot)):
@@ -73,17 +86,16 @@ def count_ends(
         again = before is not None and now - pod.created < LIVED_WELL
         failures[pod.runner] = Failures(before.count + 1 if before is not None and again else 1, now)
         if pod.uid not in born:
-            unborn, last_unborn, told = unborn + 1, now, describe(pod)
+            known = unborn.get(pod.revision)
+            unborn[pod.revision] = Unborn(known.count + 1 if known else 1, now, describe(pod))
     there = {pod.uid for pod in pods}
     runners = {pod.runner for pod in pods}
-    return Memory(
+    return replace(
+        memory,
         failures={name: each for name, each in failures.items() if name in runners},
         counted=(memory.counted | {pod.uid for pod in failed}) & there,
         born=born,
         unborn=unborn,
-        last_unborn=last_unborn,
-        told=told,
-        suspects=memory.suspects,
     )
 
 

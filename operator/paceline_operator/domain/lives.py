@@ -77,6 +77,17 @@ class Life:
         return known is None or known.state == "active"
 
     @property
+    def revision(self) -> str:
+        """The revision that it is of, by its newest pod or by what was last told of it; empty if it never had one."""
+        return self.pod.revision if self.pod is not None else self.runner.revision
+
+    @property
+    def finishing(self) -> bool:
+        """A pod of it is on its way out and has not ended, whether another has taken its place or not."""
+        gone = self.pods if self.serving is None and not self.has_pod else self.pods[1:]
+        return any(not pod.ended and pod.uid in self.came_to_life for pod in gone)
+
+    @property
     def next_boot(self) -> int:
         """The number of its next pod: above all that there are, and above the last one that is on record."""
         told = boot_of(self.runner.pod_name or "", self.runner.name)

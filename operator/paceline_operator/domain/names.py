@@ -17,6 +17,11 @@ LABEL_LEADER: Final = f"{GROUP}/leader"
 PAUSED: Final = f"{GROUP}/paused"
 TAINTS: Final = f"{GROUP}/taints"
 DRAIN: Final = f"{GROUP}/drain"
+RESTARTED_AT: Final = f"{GROUP}/restartedAt"
+"""On a group: all its runners are restarted when it changes; on a Runner: that one."""
+ROLLOUT_PAUSED: Final = f"{GROUP}/rollout-paused"
+WATCHED_SINCE: Final = f"{GROUP}/watched-since"
+"""On a ControllerRevision: when its canary had come to work."""
 
 RUNNER_CONTAINER: Final = "runner"
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -55,3 +60,8 @@ def boot_of(pod: str, runner: str) -> int:
 def budget_name(group: str) -> str:
     """The PodDisruptionBudget of a group."""
     return group
+
+
+def revision_name(group: str, revision: str) -> str:
+    """The ControllerRevision that keeps a revision of a group."""
+    return f"{group}-{revision}"

@@ -11,12 +11,15 @@ from paceline_operator.domain.names import (
     LABEL_GROUP,
     LABEL_REVISION,
     LABEL_RUNNER,
+    RESTARTED_AT,
     RUNNER_CONTAINER,
+    WATCHED_SINCE,
     budget_name,
     pod_name,
+    revision_name,
 )
 from paceline_operator.domain.restrict import restrict_pod, restrict_runner
-from paceline_operator.domain.revision import revision_of
+from paceline_operator.domain.revision import RevisionSeen, revision_of
 
 PORT: Final = 8080
 GRACE_MARGIN: Final = 30
@@ -67,6 +70,27 @@ def build_budget(group: RunnerGroup, min_available: int) -> JsonDict:
     }
 
 
+def build_revision(group: RunnerGroup, revision: RevisionSeen) -> JsonDict:
+    """What keeps a revision."""
+    meta = group.metadata
+    annotations: JsonDict = {}
+    if revision.watched_since is not None:
+        annotations[WATCHED_SINCE] = revision.watched_since.isoformat()
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {
+            "name": revision_name(meta.name, revision.name),
+            "namespace": meta.namespace,
+            "labels": {LABEL_GROUP: meta.name, LABEL_REVISION: revision.name},
+            "annotations": annotations,
+            "ownerReferences": [owner("RunnerGroup", f"{GROUP}/{VERSION}", meta.name, meta.uid)],
+        },
+        "revision": revision.number,
+        "data": revision.made_of,
+    }
+
+
 def template_problem(group: RunnerGroup) -> str:
     """Why no pod can be made of the group's template, as far as can be seen without asking the API server."""
     template = group.spec.template
@@ -88,8 +112,13 @@ def template_problem(group: RunnerGroup) -> str:
     return ""
 
 
-def build_pod(group: RunnerGroup, runner: str, runner_uid: str, boot: int, install: str) -> JsonDict:
-    """The nth pod of a Runner. What is ours is set by us, whatever the template says; the rest is the user's."""
+def build_pod(
+    group: RunnerGroup, runner: str, runner_uid: str, boot: int, install: str, restarted_at: str = ""
+) -> JsonDict:
+    """The nth pod of a Runner. What is ours is set by us, whatever the template says; the rest is the user's.
+
+    `group` is as of the revision that the pod is to have.
+    """
     template: JsonDict = copy.deepcopy(group.spec.template or {})
     given = cast(JsonDict, template.get("metadata") or {})
     spec = cast(JsonDict, template.get("spec") or {})
@@ -101,7 +130,11 @@ def build_pod(group: RunnerGroup, runner: str, runner_uid: str, boot: int, insta
         "labels": labels,
         "ownerReferences": [owner("Runner", f"{GROUP}/{VERSION}", runner, runner_uid)],
     }
-    if annotations := given.get("annotations"):
+    annotations = cast(JsonDict, given.get("annotations") or {})
+    annotations.pop(RESTARTED_AT, None)
+    if restarted_at:
+        annotations[RESTARTED_AT] = restarted_at
+    if annotations:
         meta["annotations"] = annotations
     spec["restartPolicy"] = "Never"
     spec["terminationGracePeriodSeconds"] = group.spec.drain.timeout_seconds + GRACE_MARGIN

@@ -15,11 +15,13 @@ from paceline_operator.domain.actions import (
     DeletePod,
     DeleteRunner,
     Drain,
+    DropRevision,
     Forget,
     MarkLeader,
     Protect,
     Relabel,
     Retire,
+    SaveRevision,
     SetBudget,
     SetTaints,
     Suspect,
@@ -30,6 +32,8 @@ from paceline_operator.domain.external import mirror
 from paceline_operator.domain.failures import Memory, count_ends, is_failure
 from paceline_operator.domain.levers import is_paused
 from paceline_operator.domain.lives import Life, lives_of
+from paceline_operator.domain.revision import RevisionSeen, made_of
+from paceline_operator.domain.roll import MIXED, Roll, RollPhase, decide_roll
 from paceline_operator.domain.scaling.decide import ScaleReason
 from paceline_operator.domain.seen import GroupSeen, NodeSeen, PodSeen
 from paceline_operator.domain.size import decide_size
@@ -39,6 +43,7 @@ LONG_JOB: Final = 60.0
 """Seconds from which on node consolidation is told to stay away from a job: a shorter one is over before it moves."""
 WELL: Final = NodeSeen()
 CLEANUP_MARGIN: Final = timedelta(seconds=60)
+ROLL_LOOKS: Final = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,8 @@ class Plan:
     memory: Memory
     lives: tuple[Life, ...]
     size: int
+    roll: Roll | None = None
+    """Where an update stands; None where nothing could be seen of it."""
     again_at: datetime | None = None
     """When to look again although nothing happens: a back-off or a time limit ends then."""
 
@@ -60,7 +67,7 @@ def plan(seen: GroupSeen, memory: Memory) -> Plan:
     size = decide_size(seen.group, staying, seen.decided, drained=seen.drained).replicas
     if seen.registrations is None:
         again_at = seen.decided.again_at if seen.decided else None
-        return Plan(_blindly(seen, memory, lives, size - staying), memory, lives, size, again_at)
+        return Plan(_blindly(seen, memory, lives, size - staying), memory, lives, size, again_at=again_at)
     given_up = _given_up(seen, lives)
     memory = count_ends(memory, seen.pods, _born(lives), seen.now, given_up)
     actions: list[Action] = []
@@ -72,22 +79,28 @@ def plan(seen: GroupSeen, memory: Memory) -> Plan:
     if seen.group.metadata.deletion_timestamp is not None:
         actions.extend(DeleteRunner(runner.name, runner.uid, Why.GROUP_DELETED)
                        for runner in seen.runners if runner.owned and not runner.deleting)  # fmt: skip
-        return Plan(tuple(actions), memory, lives, 0, seen.group.metadata.deletion_timestamp + cleanup_within(seen))
+        until = seen.group.metadata.deletion_timestamp + cleanup_within(seen)
+        return Plan(tuple(actions), memory, lives, 0, again_at=until)
+    roll = decide_roll(seen, lives, size, memory, given_up)
+    memory = replace(memory, surge=roll.surge)
+    actions.extend(_keep_revisions(seen, roll))
     actions.extend(DeletePod(pod.name, pod.uid, Why.STARTUP_TIMEOUT) for pod in given_up)
     actions.extend(_taint(seen))
     actions.extend(_clean_up(seen, lives))
     leaving = frozenset(each.name for each in actions if isinstance(each, DeleteRunner))
     lives_here = tuple(life for life in lives if life.runner.name not in leaving)
-    actions.extend(_drain(seen, lives_here))
-    budget = _Budget(seen, memory, lives_here)
+    actions.extend(_drain(seen, lives_here, roll))
+    actions.extend(DeletePod(pod.name, pod.uid, Why.ROLLED) for pod in roll.discard if pod not in given_up)
+    budget = _Budget(seen, memory, lives_here, roll)
     actions.extend(_heal(seen, lives_here, memory, budget))
-    actions.extend(_resize(lives_here, size, budget))
+    actions.extend(_resize(lives_here, size + roll.surge, budget))
     actions.extend(_mark(lives_here))
     actions.extend(mirror(seen))
     actions.extend(Relabel(pod.name, pod.uid, pod.runner) for pod in seen.pods if pod.astray)
     if (least := max(0, size - seen.group.spec.disruption_budget.max_unavailable)) != seen.budget:
         actions.append(SetBudget(least))
-    return Plan(tuple(actions), memory, lives, size, _again_at(seen, lives_here, memory, size))
+    again_at = _again_at(seen, lives_here, memory, size + roll.surge, roll)
+    return Plan(tuple(actions), memory, lives, size, roll, again_at)
 
 
 def _blindly(seen: GroupSeen, memory: Memory, lives: tuple[Life, ...], missing: int) -> tuple[Action, ...]:
@@ -95,9 +108,8 @@ def _blindly(seen: GroupSeen, memory: Memory, lives: tuple[Life, ...], missing: 
     decided, internal = seen.decided, seen.group.spec.scaling_mode == "Internal"
     if missing <= 0 or not internal or decided is None or decided.reason is not ScaleReason.FALLBACK:
         return ()
-    budget = _Budget(seen, memory, lives)
-    allowed = sum(budget.take() for _ in range(missing))
-    return (CreateRunners(allowed),) if allowed else ()
+    budget = _Budget(seen, memory, lives, None)
+    return tuple(budget.create(missing))
 
 
 def cleanup_within(seen: GroupSeen) -> timedelta:
@@ -154,8 +166,28 @@ def _clean_up(seen: GroupSeen, lives: tuple[Life, ...]) -> Iterator[Action]:
         yield Forget(tuple(orphans))
 
 
-def _drain(seen: GroupSeen, lives: tuple[Life, ...]) -> Iterator[Action]:
-    """Runners in pods that leave or on nodes that are being emptied, and, a few at a time, those that are too old.
+def _keep_revisions(seen: GroupSeen, roll: Roll) -> Iterator[Action]:
+    """The one of the spec is the newest; of those that nobody uses so many are kept as somebody may go back to."""
+    if seen.group.spec.template is None:
+        return
+    newest = max((each.number for each in seen.revisions.values()), default=0)
+    own = seen.revisions.get(seen.revision)
+    if own is None:
+        yield SaveRevision(RevisionSeen(name=seen.revision, number=newest + 1, made_of=made_of(seen.group)))
+    elif own.number < newest:  # somebody went back to it: it is tried like any other
+        yield SaveRevision(replace(own, number=newest + 1, watched_since=None))
+    target = seen.revisions.get(roll.target)
+    if roll.watched_since is not None and target is not None:
+        yield SaveRevision(replace(target, watched_since=roll.watched_since))
+    used = {seen.revision, roll.target, roll.base, *(pod.revision for pod in seen.pods)}
+    used |= {runner.revision for runner in seen.runners}
+    spare = sorted((each for each in seen.revisions.values() if each.name not in used), key=lambda each: each.number)
+    for each in spare[: max(0, len(spare) - seen.group.spec.update_strategy.revision_history_limit)]:
+        yield DropRevision(each.name, each.uid)
+
+
+def _drain(seen: GroupSeen, lives: tuple[Life, ...], roll: Roll) -> Iterator[Action]:
+    """Runners in pods that leave or on nodes that are being emptied, those of an old revision, and those too old.
 
     A pod that was told to go may not know it yet: its successor must not find it active, or it would be fenced, and
     what it holds would be lost.
@@ -171,6 +203,16 @@ def _drain(seen: GroupSeen, lives: tuple[Life, ...]) -> Iterator[Action]:
     )  # fmt: skip
     if cordoned:
         yield Drain(cordoned, Why.CORDONED)
+    if rolled := tuple(name for name in roll.restart if name not in cordoned):
+        yield Drain(rolled, Why.ROLLED)
+    asked = tuple(
+        life.runner.name for life in lives
+        if life.pod is not None and life.serving is not None and life.runner.restarted_at
+        and life.pod.restarted_at != life.runner.restarted_at
+        and life.runner.name not in cordoned and life.runner.name not in rolled
+    )  # fmt: skip
+    if asked:
+        yield Drain(asked, Why.RESTARTED)
     age = seen.group.spec.lifetime.max_age_seconds
     if age and not is_paused(seen.group):
         strategy = seen.group.spec.update_strategy
@@ -186,22 +228,52 @@ def _drain(seen: GroupSeen, lives: tuple[Life, ...]) -> Iterator[Action]:
 
 
 class _Budget:
-    """How many pods may be started now."""
+    """How many pods may be started now, and of which revision each is made."""
 
-    def __init__(self, seen: GroupSeen, memory: Memory, lives: tuple[Life, ...]) -> None:
-        trial = memory.trial_at()
-        self._left: int | None = None
-        if seen.template_problem or seen.hold_starts:
-            self._left = 0
-        elif trial is not None:
-            starting = any(life.pod is not None and life.pod.live and life.serving is None for life in lives)
-            self._left = 0 if starting or seen.now < trial else 1
+    def __init__(self, seen: GroupSeen, memory: Memory, lives: tuple[Life, ...], roll: Roll | None) -> None:
+        self._seen, self._memory, self._roll = seen, memory, roll
+        self._quota = roll.quota if roll is not None else 0
+        self._starting = {
+            life.pod.revision for life in lives if life.pod is not None and life.pod.live and life.serving is None
+        }
 
-    def take(self) -> bool:
-        if self._left is None:
-            return True
-        self._left -= 1
-        return self._left >= 0
+    def _blocked(self, revision: str) -> bool:
+        """The API server does not take pods of the spec's template; those of an older one it did take."""
+        return revision == self._seen.revision and bool(self._seen.template_problem or self._seen.hold_starts)
+
+    def revision(self, own: str = "", *, well: bool = True) -> str:
+        """What the next pod is made of, for a runner of a revision or a new one.
+
+        One that has failed is no canary: with what it had before, it may be back at once.
+        """
+        roll = self._roll
+        if roll is None:
+            current = self._seen.group.status.current_revision
+            return current if current and current in self._seen.revisions else self._seen.revision
+        if roll.phase not in MIXED:
+            return roll.target
+        if self._quota > 0 and well and own != roll.target:
+            return roll.target
+        return own if own in self._seen.revisions else roll.base
+
+    def take(self, own: str = "", *, well: bool = True) -> str | None:
+        """The revision of one more pod; None if none may be started."""
+        seen, revision = self._seen, self.revision(own, well=well)
+        if self._blocked(revision):
+            return None
+        if (trial := self._memory.trial_at(revision)) is not None:
+            if revision in self._starting or seen.now < trial:
+                return None
+            self._starting.add(revision)
+        if self._roll is not None and self._roll.phase in MIXED and revision == self._roll.target and own != revision:
+            self._quota -= 1
+        return revision
+
+    def create(self, count: int) -> Iterator[Action]:
+        """New Runners, as many of these as may be."""
+        found = [revision for _ in range(count) if (revision := self.take()) is not None]
+        for revision in dict.fromkeys(found):
+            yield CreateRunners(found.count(revision), revision)
 
 
 def _heal(seen: GroupSeen, lives: tuple[Life, ...], memory: Memory, budget: _Budget) -> Iterator[Action]:
@@ -210,10 +282,14 @@ def _heal(seen: GroupSeen, lives: tuple[Life, ...], memory: Memory, budget: _Bud
         if not life.staying or life.has_pod:
             continue
         failures = memory.failures.get(life.runner.name)
-        if failures is not None and seen.now < failures.wait_until():
+        well = life.pod is None or not is_failure(life.pod)
+        same = budget.revision(life.revision, well=well) == life.revision  # another one's failures do not count
+        if failures is not None and same and seen.now < failures.wait_until():
             continue
-        if budget.take():
-            yield CreatePod(life.runner.name, life.runner.uid, life.next_boot, _why_pod(life))
+        if (revision := budget.take(life.revision, well=well)) is not None:
+            yield CreatePod(
+                life.runner.name, life.runner.uid, life.next_boot, _why_pod(life), revision, life.runner.restarted_at
+            )
 
 
 def _why_pod(life: Life) -> Why:
@@ -226,9 +302,7 @@ def _resize(lives: tuple[Life, ...], size: int, budget: _Budget) -> Iterator[Act
     """More Runners, or fewer: those that hold nothing, chosen by the database."""
     staying = [life for life in lives if life.staying]
     if len(staying) < size:
-        allowed = sum(budget.take() for _ in range(size - len(staying)))
-        if allowed:
-            yield CreateRunners(allowed)
+        yield from budget.create(size - len(staying))
     elif len(staying) > size:
         unready = tuple(life.runner.name for life in staying if life.serving is None and not _comes_back(life))
         yield Retire(len(staying) - size, unready)
@@ -252,15 +326,18 @@ def _mark(lives: tuple[Life, ...]) -> Iterator[Action]:
                 yield MarkLeader(pod.name, pod.uid, leads)
 
 
-def _again_at(seen: GroupSeen, lives: tuple[Life, ...], memory: Memory, size: int) -> datetime | None:
+def _again_at(seen: GroupSeen, lives: tuple[Life, ...], memory: Memory, size: int, roll: Roll) -> datetime | None:
     """The next moment at which time alone changes the plan."""
     limit = timedelta(seconds=seen.group.spec.startup_timeout_seconds)
     moments = [failures.wait_until() for failures in memory.failures.values()]
     moments += [
         pod.created + limit for life in lives for pod in life.pods if pod.live and pod.uid not in life.came_to_life
     ]
-    if (trial := memory.trial_at()) is not None:
-        moments.append(trial)
+    moments += [trial for each in memory.unborn.values() if (trial := each.trial_at()) is not None]
+    if roll.again_at is not None:
+        moments.append(roll.again_at)
+    if roll.phase in (RollPhase.CANARY, RollPhase.ROLLING, RollPhase.BACK):
+        moments.append(seen.now + ROLL_LOOKS)  # how its jobs end is seen only by asking
     if seen.decided is not None and seen.decided.again_at is not None:
         moments.append(seen.decided.again_at)
     if sum(life.staying for life in lives) > size:

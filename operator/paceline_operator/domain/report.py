@@ -11,8 +11,10 @@ from paceline_operator.domain.lives import Life
 from paceline_operator.domain.names import selector
 from paceline_operator.domain.plan import Plan
 from paceline_operator.domain.reasons import Reason
+from paceline_operator.domain.report_roll import report_roll
 from paceline_operator.domain.report_runner import taints_applied
 from paceline_operator.domain.report_scaling import recommend, report_scaling
+from paceline_operator.domain.roll import Roll
 from paceline_operator.domain.seen import GroupSeen
 from paceline_operator.domain.taints import declared
 
@@ -87,8 +89,10 @@ def report_group(
         leader=leader if group.spec.dispatch == "Leader" else None,
         queue=queue or old.queue,
         recommendation=recommend(seen),
-        current_revision=seen.revision or None,
+        current_revision=_current(seen, plan.roll),
         update_revision=seen.revision or None,
+        updated_replicas=old.updated_replicas if plan.roll is None else plan.roll.updated,
+        failed_revision=old.failed_revision if plan.roll is None else plan.roll.failed,
         observed_generation=group.metadata.generation,
         conditions=merge(old.conditions, findings, group.metadata.generation, seen.now),
     )
@@ -106,6 +110,9 @@ def _ready(seen: GroupSeen, plan: Plan, counts: Counts, trouble: Trouble) -> Fin
     problem = _problem(seen, plan, counts, trouble)
     if problem is not None:
         return no("Ready", *problem)
+    rolling = report_roll(seen, plan.roll)
+    if rolling is not None:
+        return no("Ready", rolling.reason, rolling.message)
     if counts.staying < plan.size or counts.pending:
         return no("Ready", Reason.SCALING_UP, f"{counts.ready} of {plan.size} runners are ready")
     if counts.staying > plan.size:
@@ -133,11 +140,11 @@ def _problem(seen: GroupSeen, plan: Plan, counts: Counts, trouble: Trouble) -> t
         return Reason.TEMPLATE_INVALID, seen.template_problem
     if trouble.start is not None:
         return trouble.start
-    if plan.memory.unborn >= TRIALS:
-        return (
-            Reason.FAILING,
-            f"{plan.memory.unborn} pods in a row ended before they had registered; {plan.memory.told}",
-        )
+    rolled_back = plan.roll is not None and plan.roll.failed is not None
+    for revision, unborn in plan.memory.unborn.items():
+        if unborn.count >= TRIALS and not (rolled_back and revision == seen.revision):
+            text = f"{unborn.count} pods in a row ended before they had registered; {unborn.told}"
+            return Reason.FAILING, text
     if counts.stuck:
         return Reason.CANNOT_START, counts.stuck[0]
     return None
@@ -149,11 +156,21 @@ def _progressing(seen: GroupSeen, plan: Plan, counts: Counts, trouble: Trouble) 
         return no("Progressing", *problem)
     if trouble.queue is not None:
         return no("Progressing", *trouble.queue)
+    if (rolling := report_roll(seen, plan.roll)) is not None:
+        return rolling
     if counts.staying == plan.size and not counts.pending and not counts.leaving:
         return yes("Progressing", Reason.STABLE)
     return yes(
         "Progressing", Reason.PROGRESSING, f"{counts.staying} of {plan.size} runners are there, {counts.leaving} leave"
     )
+
+
+def _current(seen: GroupSeen, roll: Roll | None) -> str | None:
+    """The revision that runners have, or had before the update that goes on."""
+    old = seen.group.status.current_revision
+    if roll is None:
+        return old
+    return roll.target if roll.settled or old not in seen.revisions else old
 
 
 def _queue(trouble: Trouble) -> Finding:

@@ -12,9 +12,11 @@ from paceline_operator.domain.names import (
     LABEL_LEADER,
     LABEL_REVISION,
     LABEL_RUNNER,
+    RESTARTED_AT,
     RUNNER_CONTAINER,
     boot_of,
 )
+from paceline_operator.domain.revision import RevisionSeen
 from paceline_operator.domain.scaling.decide import Decision
 from paceline_operator.domain.taints import Declared, declared, drain_in
 
@@ -53,6 +55,8 @@ class PodSeen:
     """Who took it away, as in the reason of DisruptionTarget: EvictionByEvictionAPI, PreemptionByScheduler, …"""
     stuck: str = ""
     """Why it cannot start, in the kubelet's or the scheduler's own words; empty while all is well."""
+    restarted_at: str = ""
+    """What its Runner's annotation said when it was made."""
     protected: bool = False
     """It is marked as not to be moved by node consolidation."""
     astray: bool = False
@@ -84,6 +88,10 @@ class RunnerSeen:
     pod_name: str | None = None
     """As its status says: the pod that was last known to have registered."""
     incarnation: int | None = None
+    revision: str = ""
+    """Of that pod."""
+    restarted_at: str = ""
+    """What its annotation says: a pod that was made for another value is restarted."""
     declared: Declared = field(default_factory=lambda: Declared({}))
     """The taints that the object has."""
     resource: Runner | None = None
@@ -106,6 +114,8 @@ class Registration:
     registered_seconds: float = 0.0
     held: int = 0
     oldest_job_seconds: float | None = None
+    oldest_job: int | None = None
+    """Its number."""
     seen_seconds: float = 0.0
     """Since it was last heard of."""
     taints: str = ""
@@ -118,6 +128,19 @@ class Registration:
     def working(self) -> bool:
         """It may claim."""
         return self.state == "active" and self.leased
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """How the attempts of one revision's runners ended."""
+
+    ended: int = 0
+    failed: int = 0
+
+    @property
+    def ratio(self) -> float:
+        """The share that failed."""
+        return self.failed / self.ended if self.ended else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +167,11 @@ class GroupSeen:
     hold_starts: bool = False
     """The API server has just refused to make a pod: wait before the next one."""
     revision: str = ""
+    """The one that its spec describes."""
+    revisions: Mapping[str, RevisionSeen] = field(default_factory=dict)
+    """Those that are kept, by name."""
+    outcomes: Mapping[str, Outcomes] = field(default_factory=dict)
+    """How attempts ended since the canary came to work, by revision; empty while there is none."""
     budget: int | None = None
     """minAvailable of the PodDisruptionBudget; None if there is none."""
     kept_taints: str = ""
@@ -169,6 +197,8 @@ def read_runner(runner: Runner, group_uid: str) -> RunnerSeen:
         deleting=runner.metadata.deletion_timestamp is not None,
         pod_name=runner.status.pod_name,
         incarnation=runner.status.incarnation,
+        revision=runner.status.revision or "",
+        restarted_at=runner.metadata.annotations.get(RESTARTED_AT, ""),
         declared=declared(runner),
         resource=runner,
     )
@@ -206,6 +236,7 @@ def read_pod(pod: Pod, now: datetime) -> PodSeen:
         end_message=message,
         disrupted=target.reason if target is not None and target.status == "True" else "",
         stuck=_stuck(pod),
+        restarted_at=meta.annotations.get(RESTARTED_AT, ""),
         protected=EVICT_ANNOTATIONS[0] in meta.annotations,
         astray=LABEL_GROUP not in meta.labels or LABEL_RUNNER not in meta.labels,
         leads=LABEL_LEADER in meta.labels,

@@ -15,6 +15,7 @@ from paceline_operator.domain.actions import (
     DeletePod,
     DeleteRunner,
     Drain,
+    DropRevision,
     Fence,
     Forget,
     MarkLeader,
@@ -22,18 +23,20 @@ from paceline_operator.domain.actions import (
     Protect,
     Relabel,
     Retire,
+    SaveRevision,
     SetBudget,
     SetTaints,
     Suspect,
 )
-from paceline_operator.domain.names import LABEL_GROUP, LABEL_LEADER, LABEL_RUNNER, runner_name
-from paceline_operator.domain.objects import build_budget, build_pod, build_runner
+from paceline_operator.domain.names import LABEL_GROUP, LABEL_LEADER, LABEL_RUNNER, revision_name, runner_name
+from paceline_operator.domain.objects import build_budget, build_pod, build_revision, build_runner
 from paceline_operator.domain.reasons import Reason
+from paceline_operator.domain.revision import as_of, target_of
 from paceline_operator.domain.seen import EVICT_ANNOTATIONS, GroupSeen
 from paceline_operator.handlers.refusals import why_refused
 from paceline_operator.ports.cluster import Cluster
 from paceline_operator.ports.errors import AlreadyExistsError, ForbiddenError, RefusedError
-from paceline_operator.ports.resources import POD, RUNNER
+from paceline_operator.ports.resources import CONTROLLER_REVISION, POD, RUNNER
 
 log = logging.getLogger("paceline.operator")
 PROTECTION: Final = dict(zip(EVICT_ANNOTATIONS, ("false", "true"), strict=True))
@@ -56,6 +59,16 @@ class Outcome:
         return bool(self.retired or self.fenced)
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A pod that is to be made."""
+
+    runner: str
+    revision: str
+    again: CreatePod | None = None
+    """Of a Runner that is there; else the Runner is made, too."""
+
+
 class Actor:
     """Acts for one group."""
 
@@ -72,19 +85,27 @@ class Actor:
         outcome = Outcome()
         if self._database is not None:
             await self._tell(*self._database, actions, seen, outcome)
-        starts: list[str | CreatePod] = [each for each in actions if isinstance(each, CreatePod)]
+        starts = [Start(each.runner, each.revision, each) for each in actions if isinstance(each, CreatePod)]
         for action in actions:
             if isinstance(action, CreateRunners):
-                outcome.created = await self._names(action.count, seen)
-                starts += outcome.created
+                names = await self._names(action.count, seen, len(outcome.created))
+                outcome.created += names
+                starts += [Start(each, action.revision) for each in names]
+        # first of all: what a pod is made of must be on record before there is one
+        await _all([self._cluster.apply(build_revision(self._group, each.revision))
+                    for each in actions if isinstance(each, SaveRevision)])  # fmt: skip
         others = [
             self._change(each)
             for each in actions
-            if isinstance(each, DeleteRunner | DeletePod | Protect | Relabel | MarkLeader | Mirror | SetBudget)
+            if isinstance(
+                each, DeleteRunner | DeletePod | Protect | Relabel | MarkLeader | Mirror | SetBudget | DropRevision
+            )
         ]
         await _all(others)
-        if starts:
-            outcome.refused = await self._start(starts)
+        for revision in dict.fromkeys(each.revision for each in starts):
+            refused = await self._start([each for each in starts if each.revision == revision], seen)
+            if refused is not None and revision in ("", seen.revision):
+                outcome.refused = refused
         return outcome
 
     async def _tell(
@@ -98,7 +119,9 @@ class Actor:
                 case Suspect(pods):
                     await operating.suspect_pods(number, sorted(pods))
                 case Retire(count, unready):
-                    outcome.retired = await operating.retire(number, count, unready=unready, revision=seen.revision)
+                    outcome.retired = await operating.retire(
+                        number, count, unready=unready, revision=target_of(seen.group)
+                    )
                 case Drain(runners):
                     outcome.drained += await operating.drain_runners(number, runners)
                 case Forget(runners):
@@ -109,7 +132,7 @@ class Actor:
                     pass
 
     async def _change(
-        self, action: DeleteRunner | DeletePod | Protect | Relabel | MarkLeader | Mirror | SetBudget
+        self, action: DeleteRunner | DeletePod | Protect | Relabel | MarkLeader | Mirror | SetBudget | DropRevision
     ) -> None:
         match action:
             case DeleteRunner(name, uid):
@@ -126,41 +149,48 @@ class Actor:
                 await _all([self._cluster.apply(build_runner(self._group, each, external=True)) for each in names])
             case SetBudget(least):
                 await self._cluster.apply(build_budget(self._group, least))
+            case DropRevision(revision, uid):
+                name = revision_name(self._group.metadata.name, revision)
+                await self._cluster.delete(CONTROLLER_REVISION, self._namespace, name, uid=uid)
 
     async def _mark(self, pod: str, uid: str, **metadata: Mapping[str, str | None]) -> None:
         await self._cluster.patch(POD, self._namespace, pod, {"metadata": metadata}, uid=uid)
 
-    async def _names(self, count: int, seen: GroupSeen) -> list[str]:
+    async def _names(self, count: int, seen: GroupSeen, more: int = 0) -> list[str]:
         """Names that nobody had before: numbered by the database, or while that is away by what is there already."""
         meta = self._group.metadata
         if self._database is None:
             unread = seen.unread.isoformat() if seen.unread else ""
-            first = sum(runner.owned for runner in seen.runners)
+            first = sum(runner.owned for runner in seen.runners) + more
             return [runner_name(meta.name, f"{meta.uid} {unread}", first + each) for each in range(count)]
         operating, number = self._database
         return [runner_name(meta.name, meta.uid, each) for each in await operating.number_runners(number, count)]
 
-    async def _start(self, starts: Sequence[str | CreatePod]) -> tuple[Reason, str] | None:
+    async def _start(self, starts: Sequence[Start], seen: GroupSeen) -> tuple[Reason, str] | None:
         """Try one, then the others: what the API server refuses it is asked only once."""
+        kept = seen.revisions.get(starts[0].revision)
+        ours = starts[0].revision in ("", seen.revision) or kept is None
+        group = self._group if ours or kept is None else as_of(self._group, kept.made_of)
         first, rest = starts[0], starts[1:]
         try:
-            await self._start_one(first)
-            await _all([self._start_one(each) for each in rest])
+            await self._start_one(first, group)
+            await _all([self._start_one(each, group) for each in rest])
         except (RefusedError, ForbiddenError) as error:
             return why_refused(error)
         return None
 
-    async def _start_one(self, what: str | CreatePod) -> None:
-        """A new Runner of that name with its first pod, or another pod of one that is there."""
-        if isinstance(what, str):
-            made = await self._cluster.apply(build_runner(self._group, what))
-            name, uid, boot = what, made["metadata"]["uid"], 1
+    async def _start_one(self, what: Start, group: RunnerGroup) -> None:
+        """A new Runner with its first pod, or another pod of one that is there."""
+        again = what.again
+        if again is None:
+            made = await self._cluster.apply(build_runner(self._group, what.runner))
+            uid, boot, restarted_at = made["metadata"]["uid"], 1, ""
         else:
-            name, uid, boot = what.runner, what.runner_uid, what.boot
+            uid, boot, restarted_at = again.runner_uid, again.boot, again.restarted_at
         try:
-            await self._cluster.create(build_pod(self._group, name, uid, boot, self._install))
+            await self._cluster.create(build_pod(group, what.runner, uid, boot, self._install, restarted_at))
         except AlreadyExistsError:
-            log.info("pod %s-%d is there already", name, boot)
+            log.info("pod %s-%d is there already", what.runner, boot)
 
 
 async def _all(work: Sequence[Awaitable[object]]) -> None:

@@ -13,10 +13,10 @@ from paceline_operator.api.core import Pod
 from paceline_operator.api.v1alpha1 import Runner, RunnerGroup
 from paceline_operator.domain.names import LABEL_GROUP, budget_name
 from paceline_operator.domain.objects import template_problem
-from paceline_operator.domain.revision import revision_of
+from paceline_operator.domain.revision import read_revision, revision_of
 from paceline_operator.domain.seen import GroupSeen, NodeSeen, Registration, read_pod, read_runner
 from paceline_operator.ports.cluster import Cluster, Manifest
-from paceline_operator.ports.resources import POD, POD_DISRUPTION_BUDGET, RUNNER
+from paceline_operator.ports.resources import CONTROLLER_REVISION, POD, POD_DISRUPTION_BUDGET, RUNNER
 
 
 async def look(
@@ -37,9 +37,10 @@ async def look(
         registrations = tuple(map(_registration, rows))
     meta = group.metadata
     labels = {LABEL_GROUP: meta.name}
-    runners, pods, budget = await asyncio.gather(
+    runners, pods, kept, budget = await asyncio.gather(
         cluster.list(RUNNER, meta.namespace, fields={"spec.groupRef.name": meta.name}),
         cluster.list(POD, meta.namespace, labels=labels),
+        cluster.list(CONTROLLER_REVISION, meta.namespace, labels=labels),
         cluster.get(POD_DISRUPTION_BUDGET, meta.namespace, budget_name(meta.name)),
     )
     pods += await _without_label(cluster, meta.namespace, registrations or (), pods)
@@ -54,6 +55,7 @@ async def look(
         nodes=nodes,
         template_problem=template_problem(group),
         revision=revision_of(group),
+        revisions={each.name: each for each in map(read_revision, kept)},
         budget=_least(budget),
     )
 

@@ -20,8 +20,9 @@ from paceline_operator.domain.failures import Memory
 from paceline_operator.domain.lives import lives_of
 from paceline_operator.domain.names import CLEANUP
 from paceline_operator.domain.plan import Plan, cleanup_within, plan
+from paceline_operator.domain.roll import watched_since
 from paceline_operator.domain.scaling.told import DemandTold
-from paceline_operator.domain.seen import GroupSeen
+from paceline_operator.domain.seen import GroupSeen, Outcomes
 from paceline_operator.handlers.act import Actor, Outcome
 from paceline_operator.handlers.look import look
 from paceline_operator.handlers.membership import Membership
@@ -134,7 +135,11 @@ class GroupLoop:
             hold_starts=self._refusals.holds(seen.revision, seen.now),
             kept_taints=member.observed.taints if member.observed else "",
         )
-        current = sum(life.staying for life in lives_of(seen))
+        if (since := watched_since(seen)) is not None and operating is not None and member.number is not None:
+            ended = await operating.outcomes(member.number, since)
+            seen = replace(seen, outcomes={name: Outcomes(*each) for name, each in ended.items()})
+        # runners beyond the size that an update has been given are not what the queue wanted
+        current = max(0, sum(life.staying for life in lives_of(seen)) - self._memory.surge)
         seen = replace(seen, unread=member.unread, decided=member.decide(group, current, seen.now))
         return seen, plan(seen, self._memory)
 

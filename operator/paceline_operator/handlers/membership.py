@@ -9,7 +9,7 @@ from paceline_operator.adapters.queue import Key, Queue, QueueTroubleError, trou
 from paceline_operator.api.v1alpha1 import RunnerGroup
 from paceline_operator.domain.levers import is_paused
 from paceline_operator.domain.reasons import Reason
-from paceline_operator.domain.revision import revision_of
+from paceline_operator.domain.revision import target_of
 from paceline_operator.domain.scaling.decide import Decision
 from paceline_operator.domain.scaling.told import DemandTold
 from paceline_operator.domain.taints import Taints, declared
@@ -47,7 +47,7 @@ class Membership:
             operating = await self._queue.ready()
             taints = declared(group).by_source
             wanted = (self._queue.url, group.pool, group.spec.dispatch, group.spec.slots, group.spec.tags,
-                      is_paused(group), revision_of(group), taints, _weight(group))  # fmt: skip
+                      is_paused(group), target_of(group), taints, _weight(group))  # fmt: skip
             if self._put != wanted or self.number is None or self._key not in self._queue.seen:
                 await self._write(operating, group, taints)
                 self._put = wanted
@@ -85,7 +85,7 @@ class Membership:
             leader=group.spec.dispatch == "Leader", slots=group.spec.slots, tags=group.spec.tags,
             paused=is_paused(group),
         )  # fmt: skip
-        await operating.set_revision(self.number, revision_of(group))
+        await operating.set_revision(self.number, target_of(group))
         for source, each in taints.items():  # also none: those from before may be there
             await operating.taint_group(self.number, source, sorted(each))
         kept = await operating.put_scaling(self.number, _weight(group))

@@ -43,10 +43,14 @@ SECRET = ResourceKind("", "v1", "secrets", "Secret")
 CONFIG_MAP = ResourceKind("", "v1", "configmaps", "ConfigMap")
 NAMESPACE = ResourceKind("", "v1", "namespaces", "Namespace", namespaced=False)
 POD_DISRUPTION_BUDGET = ResourceKind("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
+CONTROLLER_REVISION = ResourceKind("apps", "v1", "controllerrevisions", "ControllerRevision")
 EVENT = ResourceKind("events.k8s.io", "v1", "events", "Event")
 LEASE = ResourceKind("coordination.k8s.io", "v1", "leases", "Lease")
 
-ALL = (RUNNER_GROUP, RUNNER, POD, NODE, SECRET, CONFIG_MAP, NAMESPACE, POD_DISRUPTION_BUDGET, EVENT, LEASE)
+ALL = (
+    RUNNER_GROUP, RUNNER, POD, NODE, SECRET, CONFIG_MAP, NAMESPACE, POD_DISRUPTION_BUDGET, CONTROLLER_REVISION, EVENT,
+    LEASE,
+)  # fmt: skip
 _BY_KIND = {(resource.api_version, resource.kind): resource for resource in ALL}
 
 

@@ -5,9 +5,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from paceline_operator.domain.actions import CreatePod, CreateRunners
-from paceline_operator.domain.names import PAUSED, TAINTS
-from paceline_operator.domain.seen import NodeSeen
+from paceline_operator.domain.actions import CreatePod, CreateRunners, Drain, Why
+from paceline_operator.domain.names import PAUSED, ROLLOUT_PAUSED, TAINTS
+from paceline_operator.domain.seen import NodeSeen, Outcomes
 from unit.operator.world import World
 
 pick = st.integers(min_value=0, max_value=30)
@@ -38,6 +38,9 @@ class Cluster(RuleBasedStateMachine):
         started = sum(isinstance(each, CreatePod) for each in made.actions)
         started += sum(each.count for each in made.actions if isinstance(each, CreateRunners))
         assert started == 0 or self.world.database
+        rolled = sum(len(each.runners) for each in made.actions if isinstance(each, Drain) and each.why is Why.ROLLED)
+        serving = sum(life.serving is not None and life.staying for life in made.lives)
+        assert not rolled or serving - rolled >= self.world.replicas, "an update takes away only what is too many"
         assert len(self.world.pods) <= before + started
 
     @rule(number=st.integers(min_value=0, max_value=6))
@@ -119,6 +122,18 @@ class Cluster(RuleBasedStateMachine):
     def later(self, seconds: float) -> None:
         self.world.later(seconds)
 
+    @rule(revision=st.sampled_from(["rev", "rev2", "rev3"]))
+    def change_the_template(self, revision: str) -> None:
+        self.world.revision = revision
+
+    @rule(paused=st.booleans())
+    def pause_the_update(self, paused: bool) -> None:
+        self.world.annotations = {ROLLOUT_PAUSED: "true"} if paused else {}
+
+    @rule(failed=st.sampled_from([0, 25]))
+    def jobs_of_the_new_revision_end(self, failed: int) -> None:
+        self.world.outcomes = {self.world.revision: Outcomes(25, failed)}
+
     @rule()
     def restart_the_operator(self) -> None:
         self.world.memory = type(self.world.memory)()
@@ -133,7 +148,8 @@ class Cluster(RuleBasedStateMachine):
         gone = {row.runner for row in rows if row.retiring or ":Drain" in row.taints}
         drained = {name for name, taints in self.world.said.items() if ":Drain" in taints}
         inside = {name for name, seen in self.world.runners.items() if not seen.external}
-        assert len(inside - gone - drained) <= self.most + self.untainted
+        surge = 1
+        assert len(inside - gone - drained) <= self.most + self.untainted + surge
 
     @invariant()
     def no_runner_has_two_pods_that_start(self) -> None:
@@ -145,9 +161,15 @@ class Cluster(RuleBasedStateMachine):
     @rule()
     def settle(self) -> None:
         self.world.annotations = {}
+        self.world.outcomes = {}
         for name in self.world.runners:
             self.world.say(name, "")
         made = self.world.settle()
+        status = self.world.status
+        wanted = status.current_revision if status.failed_revision == self.world.revision else self.world.revision
+        assert {pod.revision for pod in self.world.pods.values()} <= {wanted}, "all have the revision, or all went back"
+        if self.world.replicas:
+            assert status.current_revision == wanted
         ready = [life for life in made.lives if life.serving is not None]
         assert len(ready) == self.world.replicas
         inside = {name for name, seen in self.world.runners.items() if not seen.external}

@@ -1,10 +1,10 @@
 """Who counts as failed, and how long it waits."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
-from paceline_operator.domain.failures import Failures, Memory, count_ends, describe, is_failure
+from paceline_operator.domain.failures import Failures, Memory, Unborn, count_ends, describe, is_failure
 from unit.operator.world import START, pod
 
 
@@ -36,7 +36,7 @@ def test_each_end_is_counted_once_and_forgotten_with_its_pod() -> None:
     assert first.failures["a"].count == 1
     assert count_ends(first, [dead], frozenset(), START).failures["a"].count == 1
     second = count_ends(first, [dead, pod("a", 2, exit_code=1)], frozenset(), START)
-    assert (second.failures["a"].count, second.unborn) == (2, 2)
+    assert (second.failures["a"].count, second.unborn["rev"].count) == (2, 2)
     assert count_ends(second, [], frozenset(), START).failures == {}
 
 
@@ -51,21 +51,25 @@ def test_one_that_lived_long_begins_to_count_anew() -> None:
 def test_who_had_registered_was_born() -> None:
     dead = pod("a", exit_code=1)
     counted = count_ends(Memory(), [dead], frozenset({dead.uid}), START)
-    assert (counted.unborn, counted.failures["a"].count) == (0, 1)
+    assert (counted.unborn, counted.failures["a"].count) == ({}, 1)
 
 
 def test_one_that_was_given_up_and_then_ends_is_counted_once() -> None:
     slow = pod("a")
     first = count_ends(Memory(), [slow], frozenset(), START, [slow])
-    assert first.unborn == 1
+    assert first.unborn["rev"].count == 1
     gone = pod("a", deleting=True, exit_code=137)
-    assert count_ends(first, [gone], frozenset(), START).unborn == 1
+    assert count_ends(first, [gone], frozenset(), START).unborn["rev"].count == 1
 
 
 def test_care_begins_with_the_third() -> None:
-    assert Memory(unborn=2, last_unborn=START).trial_at() is None
-    assert Memory(unborn=3, last_unborn=START).trial_at() == START + timedelta(seconds=1)
-    assert Memory(unborn=5, last_unborn=START).trial_at() == START + timedelta(seconds=4)
+    def trial_at(count: int) -> datetime | None:
+        return Memory(unborn={"rev": Unborn(count, START)}).trial_at("rev")
+
+    assert trial_at(2) is None
+    assert trial_at(3) == START + timedelta(seconds=1)
+    assert trial_at(5) == START + timedelta(seconds=4)
+    assert Memory(unborn={"rev": Unborn(9, START)}).trial_at("other") is None
 
 
 @pytest.mark.parametrize(

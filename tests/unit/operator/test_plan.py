@@ -21,11 +21,11 @@ from paceline_operator.domain.actions import (
     Suspect,
     Why,
 )
-from paceline_operator.domain.failures import Failures, Memory
+from paceline_operator.domain.failures import Failures, Memory, Unborn
 from paceline_operator.domain.names import PAUSED
 from paceline_operator.domain.plan import Plan, plan
 from paceline_operator.domain.seen import GroupSeen, NodeSeen, PodSeen, Registration, RunnerSeen
-from unit.operator.world import START, group, outside, pod, registered, runner
+from unit.operator.world import KEPT, START, group, outside, pod, registered, runner
 
 ENDED = {"exit_code": 1, "phase": "Failed", "end_reason": "Error"}
 
@@ -43,7 +43,7 @@ def seen(
 ) -> GroupSeen:
     return GroupSeen(
         group=group(replicas, annotations, **spec), now=START + timedelta(seconds=after), runners=runners, pods=pods,
-        registrations=rows, nodes=nodes or {}, revision="rev", budget=max(0, replicas - 1),
+        registrations=rows, nodes=nodes or {}, revision="rev", revisions=KEPT, budget=max(0, replicas - 1),
     )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def test_what_is_as_wanted_is_left_alone() -> None:
 
 def test_a_new_group_gets_its_runners_and_its_budget() -> None:
     made = decide(replace(seen(3), budget=None))
-    assert made.actions == (CreateRunners(3), SetBudget(2))
+    assert made.actions == (CreateRunners(3, "rev"), SetBudget(2))
 
 
 @pytest.mark.parametrize(("most", "size", "least"), [(1, 3, 2), (0, 3, 3), (5, 3, 0), (1, 0, 0)])
@@ -73,13 +73,13 @@ def test_the_budget_is_what_evictions_must_leave(most: int, size: int, least: in
 
 def test_a_runner_without_a_pod_gets_one_and_never_a_number_twice() -> None:
     lost = seen(1, (runner("a", pod_name="a-7", incarnation=3),))
-    assert decide(lost).actions == (CreatePod("a", "r-a", 8, Why.NO_POD),)
+    assert decide(lost).actions == (CreatePod("a", "r-a", 8, Why.NO_POD, "rev"),)
     leaving = seen(1, (runner("a"),), (pod("a", 2, deleting=True),), (registered("a", 2),))
-    assert decide(leaving).actions[-1] == CreatePod("a", "r-a", 3, Why.POD_LEAVES)
+    assert decide(leaving).actions[-1] == CreatePod("a", "r-a", 3, Why.POD_LEAVES, "rev")
 
 
 def test_a_pod_that_drains_is_replaced_before_it_is_gone() -> None:
-    assert decide(one(state="draining")).actions == (CreatePod("a", "r-a", 2, Why.POD_LEAVES),)
+    assert decide(one(state="draining")).actions == (CreatePod("a", "r-a", 2, Why.POD_LEAVES, "rev"),)
 
 
 def test_a_pod_that_has_yet_to_register_is_waited_for() -> None:
@@ -176,9 +176,9 @@ def test_old_runners_are_renewed_a_few_at_a_time_idle_ones_first() -> None:
 
 def test_an_ephemeral_runner_that_is_done_goes_and_another_comes() -> None:
     found = seen(1, (runner("a"),), (pod("a", exit_code=0, phase="Succeeded"),), lifetime={"maxJobs": 1})
-    assert decide(found).actions == (DeleteRunner("a", "r-a", Why.SERVED), CreateRunners(1))
+    assert decide(found).actions == (DeleteRunner("a", "r-a", Why.SERVED), CreateRunners(1, "rev"))
     failed = seen(1, (runner("a"),), (pod("a", **ENDED),), lifetime={"maxJobs": 1})
-    assert decide(failed).actions == (CreatePod("a", "r-a", 2, Why.POD_FAILED),)
+    assert decide(failed).actions == (CreatePod("a", "r-a", 2, Why.POD_FAILED, "rev"),)
 
 
 def test_a_pod_that_was_replaced_goes() -> None:
@@ -213,7 +213,7 @@ def test_a_paused_group_keeps_its_size_and_replaces_what_dies() -> None:
     paused = {PAUSED: "true"}
     found = seen(5, (runner("a"),), (pod("a", **ENDED),), annotations=paused)
     actions = decide(replace(found, budget=0)).actions
-    assert actions == (CreatePod("a", "r-a", 2, Why.POD_FAILED),)
+    assert actions == (CreatePod("a", "r-a", 2, Why.POD_FAILED, "rev"),)
 
 
 def test_a_deleted_group_lets_all_go() -> None:
@@ -237,13 +237,13 @@ def test_what_cannot_start_is_not_tried(changes: dict[str, object]) -> None:
 def test_a_failed_pod_is_replaced_at_once_then_later_and_later() -> None:
     found = seen(1, (runner("a", pod_name="a-1", incarnation=1),), (pod("a", **ENDED),), after=10)
     first = decide(found)
-    assert first.actions == (CreatePod("a", "r-a", 2, Why.POD_FAILED),)
+    assert first.actions == (CreatePod("a", "r-a", 2, Why.POD_FAILED, "rev"),)
     again = seen(1, (runner("a", pod_name="a-2", incarnation=2),), (pod("a", 2, **ENDED),), after=11)
     second = decide(again, first.memory)
     assert second.actions == ()
     assert second.again_at == again.now + timedelta(seconds=1)
     assert decide(replace(again, now=again.now + timedelta(seconds=1)), second.memory).actions == (
-        CreatePod("a", "r-a", 3, Why.POD_FAILED),
+        CreatePod("a", "r-a", 3, Why.POD_FAILED, "rev"),
     )
 
 
@@ -251,7 +251,7 @@ def test_after_three_that_did_not_start_only_one_at_a_time_is_tried() -> None:
     names = ("a", "b", "c", "d")
     found = seen(4, tuple(map(runner, names)), tuple(pod(name, **ENDED) for name in names), after=10)
     first = decide(found)
-    assert first.memory.unborn == 4
+    assert first.memory.unborn["rev"].count == 4
     assert first.actions == ()
     later = replace(found, now=found.now + timedelta(seconds=400))
     assert [type(each) for each in decide(later, first.memory).actions] == [CreatePod]
@@ -260,16 +260,16 @@ def test_after_three_that_did_not_start_only_one_at_a_time_is_tried() -> None:
 
 
 def test_one_that_registers_ends_the_care() -> None:
-    memory = Memory(unborn=7, last_unborn=START, told="x", failures={"b": Failures(9, START)})
+    memory = Memory(unborn={"rev": Unborn(7, START)}, failures={"b": Failures(9, START)})
     found = seen(2, (runner("a"), runner("b")), (pod("a"), pod("b", **ENDED)), (registered("a"),), after=1000)
     made = decide(found, memory)
-    assert made.memory.unborn == 1, "the one that failed is counted anew"
-    assert CreatePod("b", "r-b", 2, Why.POD_FAILED) in made.actions
+    assert made.memory.unborn["rev"].count == 1, "the one that failed is counted anew"
+    assert CreatePod("b", "r-b", 2, Why.POD_FAILED, "rev") in made.actions
 
 
 def test_a_pod_that_leaves_is_drained_before_its_successor_comes() -> None:
     """Else the successor's registration would fence it, and what it holds would be lost."""
     found = seen(1, (runner("a"),), (pod("a", deleting=True),), (registered("a", held=1),))
-    assert decide(found).actions == (Drain(("a",), Why.POD_LEAVES), CreatePod("a", "r-a", 2, Why.POD_LEAVES))
+    assert decide(found).actions == (Drain(("a",), Why.POD_LEAVES), CreatePod("a", "r-a", 2, Why.POD_LEAVES, "rev"))
     told = replace(found, registrations=(registered("a", held=1, state="draining"),))
-    assert decide(told).actions == (CreatePod("a", "r-a", 2, Why.POD_LEAVES),)
+    assert decide(told).actions == (CreatePod("a", "r-a", 2, Why.POD_LEAVES, "rev"),)

@@ -25,13 +25,13 @@ def with_decision(found: GroupSeen, decision: Decision, *, away: bool = False) -
 
 def test_runners_come_and_go_as_the_queue_wants() -> None:
     found = seen(7, (runner("a"),), (pod("a"),), (registered("a"),), autoscaling=SCALED)
-    assert CreateRunners(2) in decide(with_decision(found, decided(3))).actions
+    assert CreateRunners(2, "rev") in decide(with_decision(found, decided(3))).actions
     assert decide(with_decision(found, decided(3))).size == 3
 
 
 def test_a_fallback_starts_runners_while_the_database_is_away() -> None:
     found = with_decision(seen(7, autoscaling=SCALED), decided(2, ScaleReason.FALLBACK), away=True)
-    assert decide(found).actions == (CreateRunners(2),)
+    assert decide(found).actions == (CreateRunners(2, "rev"),)
     broken = replace(found, template_problem="there is no runner")
     assert decide(broken).actions == ()
 

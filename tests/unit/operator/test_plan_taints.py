@@ -60,15 +60,15 @@ def test_taints_are_there_before_their_runner_is() -> None:
 
 def test_a_drained_runner_is_replaced_and_keeps_its_job_and_its_pod_until_it_is_done() -> None:
     kept = {"declared": "annotation maint:Drain", "taints": "maint:Drain", "state": "draining"}
-    assert decide(one(said("a", MAINT), held=1, **kept)).actions == (CreateRunners(1),)
+    assert decide(one(said("a", MAINT), held=1, **kept)).actions == (CreateRunners(1, "rev"),)
 
 
 def test_a_drain_taint_acts_before_the_database_shows_it() -> None:
-    assert decide(one(said("a", MAINT))).actions == (SetTaints("a", "annotation", (MAINT,)), CreateRunners(1))
+    assert decide(one(said("a", MAINT))).actions == (SetTaints("a", "annotation", (MAINT,)), CreateRunners(1, "rev"))
 
 
 def test_a_drain_taint_by_command_acts_too() -> None:
-    assert decide(one(said("a"), taints="maint:Drain", state="draining")).actions == (CreateRunners(1),)
+    assert decide(one(said("a"), taints="maint:Drain", state="draining")).actions == (CreateRunners(1, "rev"),)
 
 
 @pytest.mark.parametrize("changes", [{"exit_code": 0, "phase": "Succeeded"}, {"phase": "Pending"}])
@@ -93,7 +93,7 @@ def test_a_drained_runner_without_a_pod_rests() -> None:
 def test_without_its_taint_it_comes_back_and_whoever_stood_in_for_it_goes() -> None:
     row = registered("a", **GONE)
     found = seen(1, (said("a"), runner("b")), (pod("b"),), (row, registered("b")))
-    assert decide(found).actions == (CreatePod("a", "r-a", 1, Why.NO_POD), Retire(1, ()))
+    assert decide(found).actions == (CreatePod("a", "r-a", 1, Why.NO_POD, "rev"), Retire(1, ()))
 
 
 def test_one_that_fails_is_not_taken_for_one_that_comes_back() -> None:
@@ -117,7 +117,7 @@ def test_a_group_that_the_database_drains_has_no_size() -> None:
 def test_a_group_stays_drained_while_its_taints_cannot_be_read() -> None:
     found = replace(seen(3, annotations={TAINTS: "maint:Drian"}), kept_taints="maint:Drain", budget=0)
     assert decide(found).actions == ()
-    assert decide(replace(found, kept_taints="")).actions[0] == CreateRunners(3)
+    assert decide(replace(found, kept_taints="")).actions[0] == CreateRunners(3, "rev")
 
 
 def test_the_leaders_pod_is_marked_and_only_its() -> None:

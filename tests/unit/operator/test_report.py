@@ -6,20 +6,21 @@ from datetime import timedelta
 import pytest
 
 from paceline_operator.api.v1alpha1 import Condition, Leader, QueueStatus, Runner, RunnerGroupStatus
-from paceline_operator.domain.failures import Memory
+from paceline_operator.domain.failures import Memory, Unborn
 from paceline_operator.domain.lives import lives_of
 from paceline_operator.domain.plan import plan
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.report import Trouble, report_group
 from paceline_operator.domain.report_runner import report_runner
 from paceline_operator.domain.seen import GroupSeen, RunnerSeen, read_runner
-from unit.operator.world import START, group, pod, registered, runner
+from unit.operator.world import KEPT, START, group, pod, registered, runner
 
 
 def seen(replicas: int = 1, *names: str, **spec: object) -> GroupSeen:
     return GroupSeen(
         group=group(replicas, **spec), now=START + timedelta(seconds=60), runners=tuple(map(runner, names)),
-        pods=tuple(map(pod, names)), registrations=tuple(map(registered, names)), revision="rev", budget=0,
+        pods=tuple(map(pod, names)), registrations=tuple(map(registered, names)), revision="rev", revisions=KEPT,
+        budget=0,
     )  # fmt: skip
 
 
@@ -94,7 +95,7 @@ def test_what_the_api_server_refuses_is_told() -> None:
 
 
 def test_pods_that_do_not_start_are_told_in_their_words() -> None:
-    memory = Memory(unborn=3, last_unborn=START, told="pod a-3: exit code 1 (Error)")
+    memory = Memory(unborn={"rev": Unborn(3, START, "pod a-3: exit code 1 (Error)")})
     found = replace(seen(1, "a"), pods=(), registrations=())
     (told,) = [each for each in report(found, memory=memory).conditions if each.type == "Progressing"]
     assert (told.reason, told.message) == (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from paceline_operator.api.meta import ObjectMeta, OwnerReference
-from paceline_operator.api.v1alpha1 import Runner, RunnerGroup, RunnerStatus
+from paceline_operator.api.v1alpha1 import Runner, RunnerGroup, RunnerGroupStatus, RunnerStatus
 from paceline_operator.domain.actions import (
     Action,
     CreatePod,
@@ -13,6 +13,7 @@ from paceline_operator.domain.actions import (
     DeletePod,
     DeleteRunner,
     Drain,
+    DropRevision,
     Fence,
     Forget,
     MarkLeader,
@@ -20,6 +21,7 @@ from paceline_operator.domain.actions import (
     Protect,
     Relabel,
     Retire,
+    SaveRevision,
     SetBudget,
     SetTaints,
     Suspect,
@@ -28,10 +30,22 @@ from paceline_operator.domain.actions import (
 from paceline_operator.domain.failures import Memory
 from paceline_operator.domain.names import TAINTS, runner_name
 from paceline_operator.domain.plan import Plan, plan
+from paceline_operator.domain.report import Trouble, report_group
 from paceline_operator.domain.report_runner import report_other, report_runner
-from paceline_operator.domain.seen import GroupSeen, NodeSeen, PodSeen, Registration, RunnerSeen, read_runner
+from paceline_operator.domain.revision import RevisionSeen
+from paceline_operator.domain.seen import (
+    GroupSeen,
+    NodeSeen,
+    Outcomes,
+    PodSeen,
+    Registration,
+    RunnerSeen,
+    read_runner,
+)
 
 START = datetime(2026, 11, 17, 12, tzinfo=UTC)
+KEPT = {"rev": RevisionSeen(name="rev", uid="c-1")}
+"""The revision that pods of tests have."""
 
 
 def group(
@@ -54,7 +68,7 @@ def group(
 def pod(runner: str, boot: int = 1, /, **changes: object) -> PodSeen:
     """A pod that has begun."""
     seen = PodSeen(name=f"{runner}-{boot}", uid=f"p-{runner}-{boot}", runner=runner, boot=boot, created=START,
-                   owner=f"r-{runner}", phase="Running", node="n1")  # fmt: skip
+                   owner=f"r-{runner}", phase="Running", node="n1", revision="rev")  # fmt: skip
     return replace(seen, **changes)  # type: ignore[arg-type]  # the fields of PodSeen
 
 
@@ -88,6 +102,11 @@ class World:
     pods: dict[str, PodSeen] = field(default_factory=dict)
     rows: dict[tuple[str, str | None], Registration] = field(default_factory=dict)
     """By Runner and pod; without a pod: the Runner alone."""
+    revision: str = "rev"
+    """What the spec says now."""
+    revisions: dict[str, RevisionSeen] = field(default_factory=dict)
+    status: RunnerGroupStatus = field(default_factory=RunnerGroupStatus)
+    outcomes: dict[str, Outcomes] = field(default_factory=dict)
     nodes: dict[str, NodeSeen] = field(default_factory=lambda: {"n1": NodeSeen(), "n2": NodeSeen()})
     budget: int | None = None
     database: bool = True
@@ -102,13 +121,15 @@ class World:
     def look(self) -> GroupSeen:
         """What the operator would see."""
         return GroupSeen(
-            group=group(self.replicas, self.annotations, **self.spec),
+            group=group(self.replicas, self.annotations, **self.spec).model_copy(update={"status": self.status}),
             now=self.now,
             runners=tuple(self.runners.values()),
             pods=tuple(self.pods.values()),
             registrations=tuple(self.rows.values()) if self.database else None,
             nodes=dict(self.nodes),
-            revision="rev",
+            revision=self.revision,
+            revisions=dict(self.revisions),
+            outcomes=dict(self.outcomes),
             budget=self.budget,
         )
 
@@ -121,6 +142,7 @@ class World:
         self.memory = made.memory
         for action in made.actions:
             self.do(action)
+        self.status = report_group(seen, made, Trouble())
         lives = {life.runner.name: life for life in made.lives}
         for each in seen.runners:
             status = report_runner(lives[each.name], seen) if each.name in lives else report_other(each, seen)
@@ -131,14 +153,18 @@ class World:
     def do(self, action: Action) -> None:
         """What the API server, or the database, would do."""
         match action:
-            case CreateRunners(count):
+            case CreateRunners(count, revision):
                 for _ in range(count):
                     name = runner_name("builds", "u-1", next(self.named))
                     self._write(name, RunnerStatus())
-                    self._start(name, 1)
-            case CreatePod(name, uid, boot):
+                    self._start(name, 1, revision)
+            case CreatePod(name, uid, boot, _, revision, restarted_at):
                 assert self.runners[name].uid == uid
-                self._start(name, boot)
+                self._start(name, boot, revision, restarted_at)
+            case SaveRevision(kept):
+                self.revisions[kept.name] = kept
+            case DropRevision(revision):
+                del self.revisions[revision]
             case DeleteRunner(name, uid, why):
                 if self.runners.get(name) and self.runners[name].uid == uid:
                     held = sum(row.held for row in self.rows.values() if row.runner == name)
@@ -211,12 +237,13 @@ class World:
         self.said[name] = taints
         self._write(name, resource.status if resource else RunnerStatus())
 
-    def _start(self, name: str, boot: int) -> None:
+    def _start(self, name: str, boot: int, revision: str, restarted_at: str = "") -> None:
+        assert revision in self.revisions, f"nobody knows what a pod of {revision} is made of"
         assert f"{name}-{boot}" not in self.pods, f"pod {name}-{boot} is there already"
         uid = self.runners[name].uid
         free = [node for node, seen in self.nodes.items() if not seen.cordoned]
         made = pod(name, boot, uid=f"p-{next(self.numbers)}", created=self.now, owner=uid, phase="Pending",
-                   node=free[0] if free else "")  # fmt: skip
+                   node=free[0] if free else "", revision=revision, restarted_at=restarted_at)  # fmt: skip
         self.pods[made.name] = made
 
     def _retire(self, count: int, unready: tuple[str, ...]) -> None:
