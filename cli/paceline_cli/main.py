@@ -4,7 +4,21 @@ from typing import Annotated
 
 import typer
 
-from paceline_cli import cron, dead, dev, enqueue, explain, grant, jobs, migrate, operator, pool, promote, runner
+from paceline_cli import (
+    cron,
+    dead,
+    dev,
+    enqueue,
+    explain,
+    grant,
+    jobs,
+    migrate,
+    operator,
+    pool,
+    promote,
+    rollout,
+    runner,
+)
 from paceline_cli.simulate import command as simulate
 
 app = typer.Typer(
@@ -47,6 +61,7 @@ operator.add_to(app)
 promote.add_to(app)
 explain.add_to(app)
 simulate.add_to(app)
+rollout.add_to(app)
 dev.add_to(app)
 
 

@@ -53,6 +53,8 @@ class RegistrationSeen:
     """Jobs."""
     oldest_job_seconds: float | None
     """How long the longest of its jobs has been running."""
+    oldest_job: int | None
+    """Which one that is."""
     taints: str
     """The effective ones, as `parse_taints` reads them; empty if there are none."""
     declared: str
@@ -197,6 +199,11 @@ class Operating:
         """Everybody in a group, by name."""
         rows = await self._database.rows("SELECT * FROM paceline.look_at_group($1)", group)
         return [read(RegistrationSeen, row) for row in rows]
+
+    async def outcomes(self, group: int, seconds: float) -> dict[str, tuple[int, int]]:
+        """By revision, how many attempts of its runners ended in the last seconds, and how many of these failed."""
+        rows = await self._database.rows("SELECT * FROM paceline.revision_outcomes($1, $2)", group, seconds)
+        return {row["revision"]: (row["ended"], row["failed"]) for row in rows}
 
     async def look_at_groups(self, groups: Iterable[int]) -> dict[int, list[RegistrationSeen]]:
         """Everybody in several groups, by the groups' numbers, in one call; one that is gone spoils it for all."""

@@ -136,7 +136,7 @@ class GroupLoop:
             kept_taints=member.observed.taints if member.observed else "",
         )
         if (since := watched_since(seen)) is not None and operating is not None and member.number is not None:
-            ended = await operating.outcomes(member.number, since)
+            ended = await operating.outcomes(member.number, (seen.now - since) / timedelta(seconds=1))
             seen = replace(seen, outcomes={name: Outcomes(*each) for name, each in ended.items()})
         # runners beyond the size that an update has been given are not what the queue wanted
         current = max(0, sum(life.staying for life in lives_of(seen)) - self._memory.surge)

@@ -1,0 +1,96 @@
+-- Whose attempts ended, and how many of them failed: a new revision is judged by that. The row is written anyway.
+ALTER TABLE paceline.flow ADD COLUMN incarnation bigint, ADD COLUMN failed integer NOT NULL DEFAULT 0;
+
+-- Finished jobs of a runner, by the fence of its claim, and what they leave behind; as before, but for flow.incarnation.
+CREATE OR REPLACE FUNCTION paceline.ack(p_incarnation bigint, p_ids bigint[], p_fences bigint[], p_results jsonb[], p_outputs text[],
+                             p_partition boolean) RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_now constant timestamptz := clock_timestamp();
+    v_one constant boolean := p_fences[1] = ALL (p_fences);   -- usually all are of one claim; a search for each is slower
+    v_done bigint[];
+    v_keys bigint[];
+BEGIN
+    IF p_outputs IS NOT NULL THEN
+        v_done := paceline.mine(p_incarnation, p_ids, p_fences);
+        v_done := ARRAY(SELECT d FROM unnest(v_done) d WHERE p_outputs[array_position(p_ids, d)] IS NOT NULL);
+        PERFORM paceline.note_attempts(v_done, 'd', NULL, NULL,
+                                       ARRAY(SELECT p_outputs[array_position(p_ids, d)] FROM unnest(v_done) d));
+    END IF;
+    IF p_partition THEN
+        WITH gone AS (
+            DELETE FROM paceline.job j
+             WHERE j.id = ANY (p_ids) AND j.incarnation = p_incarnation
+               AND j.fence = CASE WHEN v_one THEN p_fences[1] ELSE p_fences[array_position(p_ids, j.id)] END
+            RETURNING j.id, j.enqueued_at, j.claimed_at, j.fence, j.lane, j.kind, j.priority, j.tries, j.losses, j.key
+        ), kept AS (
+            INSERT INTO paceline.history (id, finished_at, enqueued_at, claimed_at, fence, incarnation, lane, kind, priority,
+                                          tries, losses, outcome, result)
+            SELECT g.id, v_now, g.enqueued_at, g.claimed_at, g.fence, p_incarnation, g.lane, g.kind, g.priority,
+                   g.tries, g.losses, 'd', CASE WHEN p_results IS NOT NULL THEN p_results[array_position(p_ids, g.id)] END
+              FROM gone g
+        ), counted AS (
+            INSERT INTO paceline.flow (at, lane, done, busy_ms, incarnation)
+            SELECT v_now, g.lane, count(*), (date_part('epoch', sum(v_now - g.claimed_at)) * 1000)::bigint, p_incarnation
+              FROM gone g GROUP BY g.lane
+        )
+        SELECT array_agg(g.id), array_agg(g.key) FILTER (WHERE g.key IS NOT NULL) INTO v_done, v_keys FROM gone g;
+    ELSE
+        v_done := paceline.mine(p_incarnation, p_ids, p_fences);
+        SELECT array_agg(DISTINCT j.key) INTO v_keys FROM paceline.job j WHERE j.id = ANY (v_done) AND j.key IS NOT NULL;
+        v_done := paceline.finish(v_done, 'd');
+        UPDATE paceline.history_late h SET result = p_results[array_position(p_ids, h.id)]
+         WHERE h.id = ANY (v_done) AND p_results IS NOT NULL;
+    END IF;
+    IF v_keys IS NOT NULL THEN
+        PERFORM paceline.wake(paceline.admit(v_keys));
+    END IF;
+    RETURN v_done;
+END $$;
+
+-- Attempts that failed: again later, or dead. p_retry_in NULL means never again. As before, but for flow.
+CREATE OR REPLACE FUNCTION paceline.fail(
+    p_incarnation bigint, p_ids bigint[], p_fences bigint[], p_errors text[], p_retry_in float8[],
+    p_cause text DEFAULT 'Failed', p_outputs text[] DEFAULT NULL
+) RETURNS bigint[]   -- refused
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz;
+    v_mine bigint[];
+    v_keys bigint[];
+    v_dead bigint[];
+    v_cancelled bigint[];
+    v_rows paceline.job[];
+    v_id bigint;
+BEGIN
+    PERFORM pg_current_xact_id();
+    v_now := clock_timestamp();
+    PERFORM paceline.own(p_incarnation);
+    PERFORM FROM paceline.incarnation i WHERE i.id = p_incarnation FOR KEY SHARE;
+    SELECT array_agg(x.id), array_agg(DISTINCT x.key) FILTER (WHERE x.key IS NOT NULL),
+           array_agg(x.id) FILTER (WHERE x.cancel),
+           array_agg(x.id) FILTER (WHERE NOT x.cancel AND (x.tries + 1 >= x.max_tries
+                                                           OR p_retry_in[array_position(p_ids, x.id)] IS NULL)),
+           array_agg(x)
+      INTO v_mine, v_keys, v_cancelled, v_dead, v_rows
+      FROM (SELECT j.* FROM paceline.job j
+             WHERE j.id = ANY (p_ids) AND j.incarnation = p_incarnation AND j.fence = p_fences[array_position(p_ids, j.id)]
+             ORDER BY j.id FOR UPDATE) x;
+    PERFORM paceline.note_attempts(ARRAY(SELECT i FROM unnest(p_ids) i WHERE i = ANY (v_mine)), 'f', p_cause,
+                                   ARRAY(SELECT e FROM unnest(p_ids, p_errors) g (i, e) WHERE i = ANY (v_mine)),
+                                   ARRAY(SELECT o FROM unnest(p_ids, p_outputs) g (i, o) WHERE i = ANY (v_mine)));
+    PERFORM paceline.finish(v_cancelled, 'c');
+    FOREACH v_id IN ARRAY coalesce(v_dead, '{}') LOOP
+        PERFORM paceline.bury(ARRAY[v_id], p_cause, p_errors[array_position(p_ids, v_id)], 1, 0);
+    END LOOP;
+    INSERT INTO paceline.flow (at, lane, done, busy_ms, incarnation, failed)
+    SELECT v_now, x.lane, 1, extract(epoch FROM v_now - x.claimed_at) * 1000, p_incarnation, 1 FROM unnest(v_rows) x;
+    UPDATE paceline.job j
+       SET state = 's', incarnation = NULL, claimed_at = NULL, ready_at = NULL, tries = j.tries + 1,
+           run_at = v_now + make_interval(secs => greatest(0, p_retry_in[array_position(p_ids, j.id)]))
+     WHERE j.id = ANY (v_mine);
+    PERFORM paceline.wake(paceline.admit(v_keys)) WHERE v_keys IS NOT NULL;
+    RETURN paceline.refused(p_ids, v_mine);
+END $$;
