@@ -39,8 +39,8 @@ class Counts:
     busy: int = 0
     pending: int = 0
     leaving: int = 0
-    stuck: Sequence[str] = field(default_factory=tuple)
-    """What pods that cannot start have to say."""
+    stuck: Sequence[tuple[str, str]] = field(default_factory=tuple)
+    """What pods that cannot start have to say, and of which revision each is."""
 
 
 def count(lives: Sequence[Life]) -> Counts:
@@ -55,7 +55,9 @@ def count(lives: Sequence[Life]) -> Counts:
         pending=len(pending),
         leaving=sum(not life.staying and not life.rests for life in lives),
         stuck=tuple(
-            f"pod {life.pod.name}: {life.pod.stuck}" for life in pending if life.pod is not None and life.pod.stuck
+            (life.pod.revision, f"pod {life.pod.name}: {life.pod.stuck}")
+            for life in pending
+            if life.pod is not None and life.pod.stuck
         ),
     )
 
@@ -140,13 +142,13 @@ def _problem(seen: GroupSeen, plan: Plan, counts: Counts, trouble: Trouble) -> t
         return Reason.TEMPLATE_INVALID, seen.template_problem
     if trouble.start is not None:
         return trouble.start
-    rolled_back = plan.roll is not None and plan.roll.failed is not None
+    failed = plan.roll.failed if plan.roll is not None else None  # of that one the update itself tells
     for revision, unborn in plan.memory.unborn.items():
-        if unborn.count >= TRIALS and not (rolled_back and revision == seen.revision):
+        if unborn.count >= TRIALS and revision != failed:
             text = f"{unborn.count} pods in a row ended before they had registered; {unborn.told}"
             return Reason.FAILING, text
-    if counts.stuck:
-        return Reason.CANNOT_START, counts.stuck[0]
+    if stuck := [text for revision, text in counts.stuck if revision != failed]:
+        return Reason.CANNOT_START, stuck[0]
     return None
 
 

@@ -119,6 +119,13 @@ async def broken(text: str, context: Context) -> None:
     raise ValueError(text)
 
 
+@jobs.handler("moody", retry=Never())
+async def moody(_: object) -> None:
+    """Fails in a process that was told so."""
+    if "SHOP_FAILS" in os.environ:
+        raise RuntimeError("not today")
+
+
 @jobs.handler("never", retry=Never())
 async def never(_: object) -> None:
     raise KeyError("pointless")
