@@ -1,6 +1,5 @@
 """`paceline restart` and `paceline rollout`: new revisions of a group, from beside it."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -107,6 +106,8 @@ async def status(
     - `kubectl paceline rollout status builds -n ci`
     - `kubectl paceline rollout status builds --no-watch --json`
     """
+    import asyncio
+
     from paceline_operator.ports.resources import RUNNER_GROUP
 
     deadline = None if most is None else asyncio.get_running_loop().time() + most.total_seconds()

@@ -24,6 +24,7 @@ STATUS = {
     "readyReplicas": 2,
     "busyReplicas": 1,
     "pendingReplicas": 4,
+    "updatedReplicas": 2,
     "selector": "paceline.dev/group=builds",
     "pool": "images",
     "leader": {"runner": "builds-7xk2p", "epoch": 1},
@@ -178,8 +179,8 @@ def test_kubectl_get_answers_how_many_and_why(kubectl: Kubectl, namespace: str) 
     assert header.split() == ["NAME", "REPLICAS", "READY", "BUSY", "QUEUED", "OLDEST(S)", "WHY", "AGE"]
     assert row.split()[:-1] == ["builds", "3", "2", "1", "17", "42", "PoolConflict"]
     header, row = kubectl.run("get", "rgrp", "-n", namespace, "-o", "wide").stdout.splitlines()
-    assert header.split()[8:] == ["POOL", "MODE", "LEADER", "PENDING", "MESSAGE"]
-    assert row.split()[8:] == ["images", "Internal", "builds-7xk2p", "4", "ask"]
+    assert header.split()[8:] == ["POOL", "MODE", "LEADER", "UPDATED", "PENDING", "MESSAGE"]
+    assert row.split()[8:] == ["images", "Internal", "builds-7xk2p", "2", "4", "ask"]
 
 
 def test_kubectl_get_shows_where_a_runner_lives(kubectl: Kubectl, namespace: str) -> None:

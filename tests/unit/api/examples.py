@@ -110,6 +110,7 @@ _GROUP_STATUS: JsonDict = {
     },
     "currentRevision": "builds-1",
     "updateRevision": "builds-2",
+    "updatedReplicas": 2,
     "failedRevision": "builds-3",
     "observedGeneration": 3,
     **_CONDITIONS,

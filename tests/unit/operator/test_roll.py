@@ -289,6 +289,13 @@ def test_a_bad_template_does_not_keep_the_old_one_from_healing() -> None:
     ]
 
 
+def test_nobody_gives_up_what_it_has_for_a_template_that_is_refused() -> None:
+    found = seen(3, old="abc", revisions=(OLD, NEW), maxSurge=0, maxUnavailable=1)
+    assert roll(found).restart == ("a",)
+    assert roll(replace(found, hold_starts=True)).restart == ()
+    assert roll(replace(found, template_problem="no container")).restart == ()
+
+
 def test_as_many_old_revisions_are_kept_as_somebody_may_go_back_to() -> None:
     spare = tuple(RevisionSeen(name=f"r{number}", number=number, uid=f"c-{number}") for number in range(3, 7))
     found = seen(1, new="a", revisions=(*spare, replace(WATCHED, number=9)), revisionHistoryLimit=3,
