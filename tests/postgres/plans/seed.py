@@ -94,17 +94,21 @@ SELECT nextval('paceline.seq'), l.id, l.kind, 5, 'x', now(), now(), i.id, nextva
     SELECT x.id FROM paceline.incarnation x WHERE x.pool = k.pool AND x.state = 'a' ORDER BY x.id LIMIT 1) i ON true
  WHERE k.name = 'crowded' OR k.name LIKE 'key%'"""
 
+# Six days of equal size at any hour: of a day that has just begun, a sequential scan would be the right plan.
 # Partitions of past days are made for rows that came late, so a late row asks for them.
 PAST = "INSERT INTO paceline.history_late SELECT 0, now() - interval '6 days', now(), NULL, 0, NULL, 0, 0, 5, 1, 0, 'd'"
 HISTORY = """
 INSERT INTO paceline.history (id, finished_at, enqueued_at, claimed_at, fence, incarnation, lane, kind, priority, tries,
                               losses, outcome)
-SELECT 1000000 + n, now() - make_interval(secs => n * 5), now(), now(), n, NULL, l.id, l.kind, 5, 1, 0, 'd'
+SELECT 1000000 + n, date_trunc('day', now(), 'UTC') - make_interval(days => n % 6) + n * interval '1 ms',
+       now(), now(), n, NULL, l.id, l.kind, 5, 1, 0, 'd'
   FROM generate_series(1, 100000) n JOIN (SELECT x.id, x.kind, row_number() OVER () AS nth FROM paceline.lane x) l
     ON l.nth = 1 + n % 50"""
 ATTEMPTS = """
 INSERT INTO paceline.attempt (job, fence, ended_at, outcome, cause)
-SELECT 1000000 + n, n, now() - make_interval(secs => n * 25), 'f', 'Failed' FROM generate_series(1, 20000) n"""
+SELECT 1000000 + n, n, date_trunc('day', now(), 'UTC') - make_interval(days => n % 6) + n * interval '1 ms', 'f',
+       'Failed'
+  FROM generate_series(1, 20000) n"""
 DEAD = """
 INSERT INTO paceline.dead (id, died_at, cause, enqueued_at, lane, kind, priority, tries, losses, max_tries, max_losses,
                            fence, payload)
