@@ -129,7 +129,7 @@ class Step(Call):
 
     def play(self, play: Play, answer: Taken) -> None:
         play.claimed = frozenset(answer.ids)
-        boot = play.world.boot(self.boot.id)
+        boot, leader = play.world.boot(self.boot.id), play.world.leader.boot
         right = choice.verdict(play.world, boot)
         binding = right in ("fenced", "draining", "standby") or not play.waited
         need(answer.verdict == right or not binding, f"the verdict is {answer.verdict} and should be {right}")
@@ -143,14 +143,14 @@ class Step(Call):
         if play.seen.ticked:
             play.tick()
         if answer.verdict == "ok":
-            choice.claim(play, boot, self.want, answer, self.newest)
+            choice.claim(play, boot, self.want, answer, self.newest, leader)
         else:
             need(not answer.ids, f"claimed {answer.ids} with the verdict {answer.verdict}")
 
     def binds(self, world: World, answer: Taken) -> None:
         for number in answer.ids:
             if job := world.job(number):
-                choice.may_hold(world, world.boot(self.boot.id), job)
+                choice.may_hold(world, world.boot(self.boot.id), job, world.leader.boot)
 
 
 @dataclass(frozen=True)

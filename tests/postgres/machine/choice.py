@@ -31,15 +31,19 @@ def verdict(world: World, boot: Boot) -> str:
     return "standby" if pool == LED and world.leader.boot != boot.id else "ok"
 
 
-def may_hold(world: World, boot: Boot, job: Job) -> None:
+def may_hold(world: World, boot: Boot, job: Job, leader: int | None) -> None:
     """What must be so when a claim commits, whatever was committed since it began: promises 7 and 8."""
     need(boot.state == "active", f"registration {boot.id} is {boot.state}, and claimed job {job.id}")
-    need(job.pool != LED or world.leader.boot == boot.id, f"registration {boot.id} leads no more, and claimed {job.id}")
+    need(job.pool != LED or leader == boot.id, f"registration {boot.id} leads no more, and claimed {job.id}")
     need(world.serves(boot.runner, job), f"{boot.runner} may not claim job {job.id}")
 
 
-def claim(play: Play, boot: Boot, want: int, taken: Taken, newest: int) -> None:
-    """Judge a claim, charge the buckets for it, and give the jobs to the runner. `newest`: the last fence before it."""
+def claim(play: Play, boot: Boot, want: int, taken: Taken, newest: int, leader: int | None) -> None:
+    """Judge a claim, charge the buckets for it, and give the jobs to the runner.
+
+    `newest`: the last fence before it. `leader`: who led when the call came. Its own housekeeping may elect another;
+    that epoch begins with the commit of this claim, not before it.
+    """
     world, now = play.world, play.now
     need(len(taken.ids) <= want, f"{len(taken.ids)} jobs were claimed and {want} wanted")
     jobs = []
@@ -47,7 +51,7 @@ def claim(play: Play, boot: Boot, want: int, taken: Taken, newest: int) -> None:
         job = world.job(number)
         need(job and job.place == "ready", f"job {number} was claimed, and is {job and job.place}")
         assert job is not None
-        may_hold(world, boot, job)
+        may_hold(world, boot, job, leader)
         fresh = world.hesitates(boot.runner, job) and job.ready and not job.ready.after(PATIENCE).maybe_by(now)
         need(not fresh, f"job {number} is not {PATIENCE:.0f} s old, and {boot.runner} should leave it to others")
         need(not (job.expires and job.expires.surely_by(now)), f"job {number} had expired when it was claimed")

@@ -112,8 +112,8 @@ class QueueMachine(RuleBasedStateMachine):
         self.make(Enqueue(pool, key=key[0], limit=key[1], **rest), hold)
 
     def enqueue_some(self, pool: str, kind: str, levels: list[int], key: tuple[str | None, int | None]) -> None:
-        for priority in levels:
-            self.make(Enqueue(pool, kind, priority, key=key[0], limit=key[1]))
+        for number, priority in enumerate(levels):
+            self.make(Enqueue(pool, kind, priority, key=key[0], limit=key[1], max_tries=1 + number % 2))
 
     def claim(self, name: str, want: int, due: bool, old: bool, hold: int) -> None:
         self.step(self.worker(name, old=old), want, due=due, hold=hold)
@@ -147,14 +147,21 @@ class QueueMachine(RuleBasedStateMachine):
             self.make(written(then, boot, claims), hold)
 
     def race(
-        self, name: str, key: tuple[str | None, int | None], first: str, second: str, third: str, commit: bool
+        self,
+        name: str,
+        key: tuple[str | None, int | None],
+        first: str,
+        second: str,
+        third: str,
+        commit: bool,
+        both: bool,
     ) -> None:
         """Somebody holds a job, another is ready; the first call stays open while others come for the same runner."""
         boot = self.calm(name)
         self.enqueue_some(RUNNERS[boot.runner].pool, "mail", [5], key)
         self.step(boot, 1, due=True)
         self.enqueue_some(RUNNERS[boot.runner].pool, "mail", [5], key)
-        for what, hold in ((first, 2 if commit else -2), (second, 1), (third, 0)):
+        for what, hold in ((first, 2 if commit else -2), (second, int(both)), (third, 0)):
             if what and (call := self.racer(boot, what, key)):
                 self.make(call, hold)
 

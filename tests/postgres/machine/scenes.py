@@ -86,6 +86,7 @@ SCENES: Final[dict[str, tuple[int, dict[str, st.SearchStrategy[Any]]]]] = {
             "first": st.sampled_from(["claim"] * len(RACERS) + RACERS),
             "second": st.sampled_from(TAKERS * 2 + RACERS),
             "third": st.sampled_from(["", "", *RACERS]),
+            "both": seldom,
             "commit": st.sampled_from([True, True, False]),
         },
     ),
@@ -95,9 +96,9 @@ SCENES: Final[dict[str, tuple[int, dict[str, st.SearchStrategy[Any]]]]] = {
     "tick": (2, {"hold": holds}),
     "upset": (3, {"name": st.sampled_from([*RUNNERS]), "what": st.sampled_from(UPSETS), "old": seldom, "hold": holds}),
     "taint": (
-        2,
+        3,
         {
-            "whose": st.sampled_from([*RUNNERS, "shop", "lead"]),
+            "whose": st.sampled_from([*RUNNERS, "shop", "shop", "lead"]),
             "source": st.sampled_from(["annotation", "cli"]),
             "taints": st.sampled_from(TAINTS),
             "hold": holds,
@@ -106,10 +107,10 @@ SCENES: Final[dict[str, tuple[int, dict[str, st.SearchStrategy[Any]]]]] = {
     "promote": (1, {"name": st.sampled_from([None, "l1", "l2", "l2"]), "hold": holds}),
     "bring": (1, {"what": st.sampled_from(["redrive", "redrive", "purge"]), "hold": holds}),
     "limit": (
-        2,
+        3,
         {
             "pool": pools,
-            "what": st.sampled_from(["pause", "pool", "kind", "key"]),
+            "what": st.sampled_from(["pause", "pause", "pool", "kind", "key"]),
             "on": st.booleans(),
             "limit": st.integers(1, 3),
             "hold": holds,

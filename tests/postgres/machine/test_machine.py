@@ -19,8 +19,8 @@ from postgres.machine.machine import QueueMachine
 from postgres.machine.stage import Stage
 
 FULL = os.environ.get("PACELINE_TEST_FULL") == "1"
-EXAMPLES = {"pg18": (60, 1500), "pg15": (12, 300)}
-"""How many sequences: in `make test`, and in full. Sixty take 20 s of two cores alone."""
+EXAMPLES = {"pg18": (80, 1500), "pg15": (10, 300)}
+"""How many sequences: in `make test`, and in full. Eighty take about 30 s of one core."""
 SHRINK_SECONDS = 60
 """After a failure. Hypothesis would take 300 s to make it a little shorter still."""
 
