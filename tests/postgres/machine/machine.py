@@ -165,17 +165,39 @@ class QueueMachine(RuleBasedStateMachine):
             if what and (call := self.racer(boot, what, key)):
                 self.make(call, hold)
 
-    def spend(self, name: str, what: str, later: bool) -> None:
-        """More to do than a bucket holds permits for, twice."""
+    def spend(self, name: str, what: str, both: bool, later: bool) -> None:
+        """More to do than a bucket holds permits for, twice; two runners may come for them at once."""
         boot = self.calm(name)
         pool = RUNNERS[boot.runner].pool
         self.limit(pool, what, on=True, limit=3, hold=0)
         for _ in range(2):
             self.enqueue_some(pool, "mail", [5, 5], ("a", 3) if what == "key" else (None, None))
-            self.step(boot, 3, due=what == "key")
+            self.step(boot, 3, due=what == "key", hold=int(both))
+            if both and pool == "shop":
+                self.step(self.worker("s2" if boot.runner == "s1" else "s1"), 3)
             if later:
                 self.pass_time()
         self.limit(pool, what, on=False, limit=3, hold=0)
+
+    def hesitate(self, name: str, effect: str) -> None:
+        """One job that a tainted runner may take at once, and one that it may not, or not yet."""
+        boot = self.calm(name)
+        for tolerations in ((), ("bad",)):
+            self.make(Enqueue(RUNNERS[boot.runner].pool, tolerations=tolerations))
+        self.make(SetTaints(boot.runner, "cli", f"bad=disk:{effect}"))
+        self.step(boot, 3)
+        self.pass_time()
+        self.step(boot, 3)
+
+    def late(self, name: str, then: str) -> None:
+        """The lease of somebody who works has ended, and he does not know it yet; nor does the sweep that comes."""
+        boot = self.calm(name)
+        self.enqueue_some(RUNNERS[boot.runner].pool, "mail", [5, 5], (None, None))
+        self.step(boot, 1)
+        self.make(OfBoot("end lease", boot))
+        if call := self.racer(boot, then, (None, None)):
+            self.make(call, 1)
+        self.make(Tick())
 
     def racer(self, boot: Boot, what: str, key: tuple[str | None, int | None]) -> Call | None:
         held = self.stage.world.held(boot.id)

@@ -17,7 +17,7 @@ RUNNERS: Final = {
     )
 }
 A_WHILE: Final = 1000.0
-"""Seconds; delays and lives of jobs are 1.5 or 2.5 times as long, so that the true clock decides nothing."""
+"""Seconds; delays and lives of jobs are 0.5, 1.5 or 2.5 times as long, so that the true clock decides nothing."""
 TAINTS: Final = ["", "", "bad=disk:NoClaim", "bad=disk:PreferNoClaim", "shy:NoLead", "leave:Drain"]
 WRITES: Final = ["fail", "retry", "later", "back", "extend", "progress"]
 UPSETS: Final = ["drain", "deregister", "fence", "heartbeat", "end lease", "end lease", "register", "register"]
@@ -50,7 +50,7 @@ SCENES: Final[dict[str, tuple[int, dict[str, st.SearchStrategy[Any]]]]] = {
             "tolerations": st.sampled_from([(), (), ("bad",), ("bad=disk:NoClaim",)]),
             "key": keys,
             "delay": st.sampled_from([None, None, None, 1.5 * A_WHILE]),
-            "expires": st.sampled_from([None, None, None, 2.5 * A_WHILE]),
+            "expires": st.sampled_from([None, None, 0.5 * A_WHILE, 2.5 * A_WHILE]),
             "dedupe": st.sampled_from([None, None, "x"]),
             "max_tries": st.integers(1, 2),
             "max_losses": st.integers(0, 1),
@@ -90,7 +90,17 @@ SCENES: Final[dict[str, tuple[int, dict[str, st.SearchStrategy[Any]]]]] = {
             "commit": st.sampled_from([True, True, False]),
         },
     ),
-    "spend": (2, {"name": workers, "what": st.sampled_from(["pool", "kind", "key"]), "later": st.booleans()}),
+    "spend": (
+        2,
+        {
+            "name": workers,
+            "what": st.sampled_from(["pool", "kind", "key"]),
+            "both": st.booleans(),
+            "later": st.booleans(),
+        },
+    ),
+    "hesitate": (1, {"name": workers, "effect": st.sampled_from(["NoClaim", "PreferNoClaim"])}),
+    "late": (1, {"name": workers, "then": st.sampled_from(["heartbeat", "claim", "ack", "retry", "back"])}),
     "write": (2, {"name": workers, "numbers": picks, "how": st.sampled_from(WRITES), "hold": holds}),
     "cancel": (1, {"number": st.integers(0, 20), "hold": holds}),
     "tick": (2, {"hold": holds}),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import asyncpg
 
-from postgres.machine.calls import NOT_DUE, Call
+from postgres.machine.calls import NOT_DUE, Call, Tick
 from postgres.machine.model import Play
 from postgres.machine.seen import Seen, agree, look
 from postgres.machine.world import Job, Leader, Runner, Span, Turn, Violation, World, need
@@ -214,6 +214,7 @@ class Stage:
         except asyncpg.PostgresError as error:
             raise Violation(f"{flight} failed: {type(error).__name__}: {error}") from error
         need(not self.trouble, f"{flight}: {self.trouble}")
+        need(not (flight.waited and isinstance(flight.call, Tick)), "the housekeeping waited for somebody")
         seen = await look(flight.connection)
         await flight.connection.execute(NOT_DUE)
         self.events += 1
