@@ -1,6 +1,8 @@
-"""A registration refers to its Runner; who writes one twice does not wait there for somebody who waits for it."""
+"""A registration refers to its Runner, a leader to its group; who writes one twice does not wait there in a circle."""
 
 import asyncio
+
+import pytest
 
 from paceline.queue import Queue
 from support.pg import Connect, Register, waits_for_a_lock
@@ -50,3 +52,23 @@ async def test_a_group_that_is_drained_does_not_wait_for_who_taints_one_of_its_r
     await asyncio.gather(drain, taint)
     states = await queue.database.rows("SELECT state FROM paceline.incarnation ORDER BY id")
     assert [row["state"] for row in states] == [b"d", b"d"]
+
+
+@pytest.mark.parametrize("taking", [TAINT_GROUP, "SELECT paceline.delete_group($1)"], ids=["drain", "delete"])
+async def test_a_promotion_does_not_wait_for_who_has_the_group_and_wants_the_leader(
+    queue: Queue, register: Register, connect: Connect, taking: str
+) -> None:
+    group = await queue.database.value("SELECT paceline.put_group('i', 'ci', 'builds', 'builds', p_leader => true)")
+    leader, other = [await register(name, group="builds", external=False) for name in ("r1", "r2")]
+    claiming, promoting, ending, watcher = [await connect() for _ in range(4)]
+    await queue.database.value("UPDATE paceline.tick SET next_at = 'infinity'")
+    await claiming.execute("BEGIN")
+    await claiming.fetch(ACK, leader.id, [], [])
+    promotion = asyncio.create_task(promoting.fetchval("SELECT paceline.promote($1, $2)", group, other.runner))
+    await waits_for_a_lock(watcher, promoting.get_server_pid())  # has written the leader once, and waits for the claim
+    end = asyncio.create_task(ending.fetchval(taking, group))
+    await waits_for_a_lock(watcher, ending.get_server_pid())
+    await claiming.execute("COMMIT")
+    await asyncio.gather(promotion, end)
+    led = await queue.database.rows("SELECT FROM paceline.leader l WHERE l.incarnation IS NOT NULL")
+    assert led == []
