@@ -14,7 +14,6 @@ from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.report_roll import report_roll
 from paceline_operator.domain.report_runner import taints_applied
 from paceline_operator.domain.report_scaling import recommend, report_scaling
-from paceline_operator.domain.roll import Roll
 from paceline_operator.domain.seen import GroupSeen
 from paceline_operator.domain.taints import declared
 
@@ -91,7 +90,7 @@ def report_group(
         leader=leader if group.spec.dispatch == "Leader" else None,
         queue=queue or old.queue,
         recommendation=recommend(seen),
-        current_revision=_current(seen, plan.roll),
+        current_revision=_current(seen, plan),
         update_revision=seen.revision or None,
         updated_replicas=old.updated_replicas if plan.roll is None else plan.roll.updated,
         failed_revision=old.failed_revision if plan.roll is None else plan.roll.failed,
@@ -167,12 +166,15 @@ def _progressing(seen: GroupSeen, plan: Plan, counts: Counts, trouble: Trouble) 
     )
 
 
-def _current(seen: GroupSeen, roll: Roll | None) -> str | None:
-    """The revision that runners have, or had before the update that goes on."""
-    old = seen.group.status.current_revision
+def _current(seen: GroupSeen, plan: Plan) -> str | None:
+    """The revision that runners have, or had before the update that goes on; none until one has ever worked."""
+    old, roll = seen.group.status.current_revision, plan.roll
     if roll is None:
         return old
-    return roll.target if roll.settled or old not in seen.revisions else old
+    if old in seen.revisions:
+        return roll.target if roll.settled else old
+    works = any(life.serving is not None and life.revision == roll.target for life in plan.lives)
+    return roll.target if works else None
 
 
 def _queue(trouble: Trouble) -> Finding:

@@ -129,10 +129,8 @@ class Step(Call):
 
     def play(self, play: Play, answer: Taken) -> None:
         play.claimed = frozenset(answer.ids)
-        boot, leader = play.world.boot(self.boot.id), play.world.leader.boot
+        boot = play.world.boot(self.boot.id)
         right = choice.verdict(play.world, boot)
-        binding = right in ("fenced", "draining", "standby") or not play.waited
-        need(answer.verdict == right or not binding, f"the verdict is {answer.verdict} and should be {right}")
         mine = play.refuses(boot.id, self.done, answer.refused)
         for job in mine:
             play.leave(job, "done")
@@ -140,10 +138,13 @@ class Step(Call):
         if not play.waited and answer.verdict != "fenced":
             wanted = {job.id for job in play.world.held(boot.id) if job.cancel}
             need(set(answer.cancelled) == wanted, f"told to cancel {answer.cancelled} and not {wanted}")
-        if play.seen.ticked:
+        if play.seen.ticked:  # it may end the caller, or elect another: that counts before the claim
             play.tick()
+            right = choice.after_housekeeping(play.world, play.world.boot(self.boot.id), right)
+        binding = right in ("fenced", "draining", "standby") or not play.waited
+        need(answer.verdict == right or not binding, f"the verdict is {answer.verdict} and should be {right}")
         if answer.verdict == "ok":
-            choice.claim(play, boot, self.want, answer, self.newest, leader)
+            choice.claim(play, boot, self.want, answer, self.newest, play.world.leader.boot)
         else:
             need(not answer.ids, f"claimed {answer.ids} with the verdict {answer.verdict}")
 

@@ -31,6 +31,14 @@ def verdict(world: World, boot: Boot) -> str:
     return "standby" if pool == LED and world.leader.boot != boot.id else "ok"
 
 
+def after_housekeeping(world: World, boot: Boot, before: str) -> str:
+    """What the verdict becomes when the call has done the housekeeping on its way."""
+    if boot.state == "gone":
+        return "fenced"
+    led = world.runners[boot.runner].pool == LED
+    return "standby" if before == "ok" and led and world.leader.boot != boot.id else before
+
+
 def may_hold(world: World, boot: Boot, job: Job, leader: int | None) -> None:
     """What must be so when a claim commits, whatever was committed since it began: promises 7 and 8."""
     need(boot.state == "active", f"registration {boot.id} is {boot.state}, and claimed job {job.id}")
@@ -41,8 +49,7 @@ def may_hold(world: World, boot: Boot, job: Job, leader: int | None) -> None:
 def claim(play: Play, boot: Boot, want: int, taken: Taken, newest: int, leader: int | None) -> None:
     """Judge a claim, charge the buckets for it, and give the jobs to the runner.
 
-    `newest`: the last fence before it. `leader`: who led when the call came. Its own housekeeping may elect another;
-    that epoch begins with the commit of this claim, not before it.
+    `newest`: the last fence before it. `leader`: who leads, also by the housekeeping of the claim itself.
     """
     world, now = play.world, play.now
     need(len(taken.ids) <= want, f"{len(taken.ids)} jobs were claimed and {want} wanted")

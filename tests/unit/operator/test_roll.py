@@ -77,6 +77,15 @@ def test_a_new_group_is_not_on_trial() -> None:
     assert report_group(found, made, Trouble()).current_revision == "new"
 
 
+def test_a_first_revision_that_never_worked_is_nothing_to_go_back_to() -> None:
+    broken = without(seen(1, new="a", revisions=(NEW,), status=RunnerGroupStatus()), "a")
+    told = report_group(broken, decide(broken), Trouble())
+    assert told.current_revision is None
+    mended = without(seen(1, old="a", revisions=(OLD, NEW), status=told), "a")
+    assert roll(mended).phase is RollPhase.ROLLING, "nobody is on trial"
+    assert DeletePod("a-1", "p-a-1", Why.ROLLED) in decide(mended).actions
+
+
 def test_first_comes_one_more_runner_and_it_has_the_new_revision() -> None:
     found = seen(3, old="abc", revisions=(OLD, NEW))
     step = roll(found)
