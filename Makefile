@@ -14,7 +14,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale lock clean
+.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -77,6 +77,9 @@ bench-failover: .venv-bench/ready ## Measure how soon the second operator acts (
 
 bench-autoscale: .venv-bench/ready ## Measure groups that follow their queue (QUICK=1 takes four minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench autoscale
+
+bench-rollout: .venv-bench/ready ## Measure an update of 50 runners at work, beside a Deployment (QUICK=1 takes four minutes)
+	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench rollout
 
 images: .venv/ready ## Build the images of operator, runner and examples (TAG=…), with or without a registry
 	@$(BIN)/python -m paceline_dev images $(if $(TAG),--tag "$(TAG)")

@@ -88,6 +88,17 @@ def autoscale(
     raise typer.Exit(play(BENCH, run, output))
 
 
+@app.command()
+def rollout(
+    quick: QuickOption = False, rounds: RoundsOption = None, only: OnlyOption = None, output: OutputOption = RESULTS
+) -> None:
+    """An update of runners that are all at work, by a RunnerGroup and by a Deployment."""
+    from paceline_bench.rollout import BENCH
+
+    run = Run(report=stderr_reporter(), quick=quick, rounds=rounds, only=frozenset(only or ()))
+    raise typer.Exit(play(BENCH, run, output))
+
+
 def play(bench: Bench, run: Run, output: Path, limits: Sequence[Budget] | None = None) -> int:
     """Run a bench; the exit code says whether every budget was kept."""
     if unknown := run.only - set(bench.labels):

@@ -23,3 +23,9 @@ async def held_once(call: Next, job: JobInfo) -> object:
 @jobs.handler("hold")
 async def noop(_: JsonValue) -> None:
     """Do nothing."""
+
+
+@jobs.handler("nap")
+async def nap(seconds: float) -> None:
+    """Take a while."""
+    await asyncio.sleep(seconds)

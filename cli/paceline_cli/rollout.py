@@ -227,7 +227,7 @@ def _choose(revisions: "list[RevisionSeen]", group: "RunnerGroup", own: str, num
     elif current := [each for each in others if each.name == group.status.current_revision]:
         others = current
     if not others:
-        wanted = "an earlier revision" if number is None else f"a revision {number}"
+        wanted = "earlier revision" if number is None else f"revision {number}"
         raise NotFoundError(f"group {group.metadata.name} has no {wanted}: paceline rollout history lists them")
     return others[0]
 
