@@ -82,7 +82,9 @@ def plan(seen: GroupSeen, memory: Memory) -> Plan:
         until = seen.group.metadata.deletion_timestamp + cleanup_within(seen)
         return Plan(tuple(actions), memory, lives, 0, again_at=until)
     roll = decide_roll(seen, lives, size, memory, given_up)
-    memory = replace(memory, surge=roll.surge)
+    wanted = (seen.revision, roll.target, roll.base)
+    unborn = {name: each for name, each in memory.unborn.items() if name in wanted}
+    memory = replace(memory, surge=roll.surge, unborn=unborn)
     actions.extend(_keep_revisions(seen, roll))
     actions.extend(DeletePod(pod.name, pod.uid, Why.STARTUP_TIMEOUT) for pod in given_up)
     actions.extend(_taint(seen))
@@ -93,7 +95,7 @@ def plan(seen: GroupSeen, memory: Memory) -> Plan:
     actions.extend(DeletePod(pod.name, pod.uid, Why.ROLLED) for pod in roll.discard if pod not in given_up)
     budget = _Budget(seen, memory, lives_here, roll)
     actions.extend(_heal(seen, lives_here, memory, budget))
-    actions.extend(_resize(lives_here, size + roll.surge, budget))
+    actions.extend(_resize(seen, lives_here, size + roll.surge, budget))
     actions.extend(_mark(lives_here))
     actions.extend(mirror(seen))
     actions.extend(Relabel(pod.name, pod.uid, pod.runner) for pod in seen.pods if pod.astray)
@@ -298,14 +300,22 @@ def _why_pod(life: Life) -> Why:
     return Why.POD_FAILED if life.pod.ended and is_failure(life.pod) else Why.POD_LEAVES
 
 
-def _resize(lives: tuple[Life, ...], size: int, budget: _Budget) -> Iterator[Action]:
-    """More Runners, or fewer: those that hold nothing, chosen by the database."""
+def _resize(seen: GroupSeen, lives: tuple[Life, ...], size: int, budget: _Budget) -> Iterator[Action]:
+    """More Runners, or fewer: those that hold nothing, chosen by the database.
+
+    Where the oldest leads, the youngest go first: after an update that is the one that came in addition.
+    """
     staying = [life for life in lives if life.staying]
     if len(staying) < size:
         yield from budget.create(size - len(staying))
     elif len(staying) > size:
         unready = tuple(life.runner.name for life in staying if life.serving is None and not _comes_back(life))
-        yield Retire(len(staying) - size, unready)
+        excess = len(staying) - size
+        if seen.group.spec.dispatch == "Leader":
+            able = [life.runner for life in staying if life.serving is not None and not life.serving.leads]
+            able.sort(key=lambda each: (each.created or seen.now, each.name), reverse=True)
+            unready += tuple(each.name for each in able[: max(0, excess - len(unready))])
+        yield Retire(excess, unready)
 
 
 def _comes_back(life: Life) -> bool:

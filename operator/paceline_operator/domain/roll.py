@@ -138,7 +138,8 @@ def _step(seen: GroupSeen, staying: Sequence[Life], size: int, current: str, fai
     trusted = target == current or strategy.canary.runners == 0 or (over is not None and seen.now >= over)
     if failed is not None and not strategy.auto_rollback:
         return replace(plain, phase=RollPhase.STOPPED)
-    if trusted and not outdated:
+    changing = sum(life.finishing or life.serving is None for life in staying)
+    if trusted and not outdated and (target == current or not changing):
         return plain
     if is_rollout_paused(seen.group):
         return replace(plain, phase=RollPhase.PAUSED)
@@ -146,7 +147,8 @@ def _step(seen: GroupSeen, staying: Sequence[Life], size: int, current: str, fai
         return replace(plain, phase=RollPhase.CANARY)  # no pod can be made of it: nobody gives up what it has
     if trusted:
         phase = RollPhase.BACK if failed is not None else RollPhase.ROLLING
-        surge = min(strategy.max_surge, len(outdated)) if size else 0
+        # the last to be restarted is not the one that is too many
+        surge = min(strategy.max_surge, len(outdated) + changing) if size else 0
         return replace(
             plain, phase=phase, surge=surge, discard=_never_worked(outdated),
             restart=_choose(seen, staying, outdated, size, len(outdated)),

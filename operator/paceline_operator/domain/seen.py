@@ -92,6 +92,7 @@ class RunnerSeen:
     """Of that pod."""
     restarted_at: str = ""
     """What its annotation says: a pod that was made for another value is restarted."""
+    created: datetime | None = None
     declared: Declared = field(default_factory=lambda: Declared({}))
     """The taints that the object has."""
     resource: Runner | None = None
@@ -199,6 +200,7 @@ def read_runner(runner: Runner, group_uid: str) -> RunnerSeen:
         incarnation=runner.status.incarnation,
         revision=runner.status.revision or "",
         restarted_at=runner.metadata.annotations.get(RESTARTED_AT, ""),
+        created=runner.metadata.creation_timestamp,
         declared=declared(runner),
         resource=runner,
     )

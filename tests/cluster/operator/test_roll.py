@@ -11,6 +11,8 @@ from cluster.place import Json
 from paceline import NewJob
 
 pytestmark = pytest.mark.timeout(240)
+RUNNER = "paceline.dev/runner"
+REVISION = "paceline.dev/revision"
 QUICK = {"canary": {"runners": 1, "observeSeconds": 1}}
 
 
@@ -22,9 +24,15 @@ def changed(group: Json, **variables: str) -> Json:
     return group
 
 
-async def revisions(site: Watcher) -> dict[str, str | None]:
-    """The revision of every Runner's pod."""
-    return {each["metadata"]["name"]: each.get("status", {}).get("revision") for each in await site.runners()}
+async def revisions(site: Watcher) -> dict[str, str]:
+    """The revision of every Runner that has a pod, by its newest one."""
+    found: dict[str, tuple[int, str]] = {}
+    for pod in await site.pods():
+        labels = pod["metadata"]["labels"]
+        boot = int(pod["metadata"]["name"].rpartition("-")[2])
+        if boot > found.get(labels[RUNNER], (0, ""))[0] and not pod["metadata"].get("deletionTimestamp"):
+            found[labels[RUNNER]] = boot, labels[REVISION]
+    return {runner: revision for runner, (_, revision) in found.items()}
 
 
 def has_rolled(site: Watcher, before: str) -> Callable[[], Awaitable[bool]]:
@@ -57,7 +65,7 @@ async def test_a_new_template_reaches_all_runners_and_interrupts_nobody(operated
 
     async def others_have_it() -> bool:
         found = await revisions(site)
-        return all(found[name] not in (None, first) for name in names - {busy})
+        return all(found.get(name, first) != first for name in names - {busy})
 
     await site.until(others_have_it, "all but the busy one have it", 120)
     assert (await site.job(held.id)).state == "running"

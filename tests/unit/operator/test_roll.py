@@ -6,7 +6,16 @@ from datetime import timedelta
 import pytest
 
 from paceline_operator.api.v1alpha1 import RunnerGroupStatus
-from paceline_operator.domain.actions import CreatePod, CreateRunners, DeletePod, Drain, DropRevision, SaveRevision, Why
+from paceline_operator.domain.actions import (
+    CreatePod,
+    CreateRunners,
+    DeletePod,
+    Drain,
+    DropRevision,
+    Retire,
+    SaveRevision,
+    Why,
+)
 from paceline_operator.domain.failures import Failures, Memory, Unborn
 from paceline_operator.domain.lives import lives_of
 from paceline_operator.domain.names import PAUSED, ROLLOUT_PAUSED
@@ -84,6 +93,11 @@ def test_a_first_revision_that_never_worked_is_nothing_to_go_back_to() -> None:
     mended = without(seen(1, old="a", revisions=(OLD, NEW), status=told), "a")
     assert roll(mended).phase is RollPhase.ROLLING, "nobody is on trial"
     assert DeletePod("a-1", "p-a-1", Why.ROLLED) in decide(mended).actions
+
+
+def test_a_template_that_nobody_wants_any_more_is_no_trouble() -> None:
+    memory = Memory(unborn={"older": Unborn(9, START), "new": Unborn(1, START)})
+    assert set(decide(seen(1, status=RunnerGroupStatus()), memory).memory.unborn) == {"new"}
 
 
 def test_first_comes_one_more_runner_and_it_has_the_new_revision() -> None:
@@ -183,6 +197,24 @@ def test_when_all_have_it_the_extra_one_goes_and_it_is_the_current_one() -> None
     status = report_group(found, made, Trouble())
     assert (status.current_revision, status.update_revision, status.updated_replicas) == ("new", "new", 4)
     assert [type(each).__name__ for each in made.actions] == ["Retire"]
+
+
+def test_where_the_oldest_leads_the_youngest_goes() -> None:
+    found = seen(2, new="abc", status=RunnerGroupStatus(current_revision="new"))
+    made = group(2, dispatch="Leader").model_copy(update={"status": found.group.status})
+    ages = {"a": 1, "b": 3, "c": 2}
+    runners = tuple(runner(name, created=START + timedelta(seconds=age)) for name, age in ages.items())
+    led = changed(replace(found, group=made, runners=runners), "a", leads=True)
+    assert Retire(1, ("b",)) in decide(led).actions
+    assert decide(replace(found, runners=runners)).actions == (Retire(1, ()),), "else who has been idle for longest"
+
+
+def test_it_is_not_over_before_the_last_one_is_back_at_work() -> None:
+    found = without(seen(3, new="abcd"), "c")
+    step = roll(found)
+    assert (step.phase, step.surge) == (RollPhase.ROLLING, 1)
+    assert decide(found).actions == ()
+    assert report_group(found, decide(found), Trouble()).current_revision == "old"
 
 
 @pytest.mark.parametrize("lever", [PAUSED, ROLLOUT_PAUSED])
