@@ -278,7 +278,7 @@ def _state(group: "RunnerGroup") -> tuple[str, str]:
         return "rolling", f"revision {wanted} is not seen yet by the operator"
     if seen.current_revision != wanted:
         return "rolling", message or f"revision {wanted} is being rolled out"
-    return "done", f"all {seen.updated_replicas or 0} runners have revision {wanted}"
+    return "done", f"all runners have revision {wanted}"
 
 
 def _image(made_of: Any) -> str:

@@ -138,7 +138,7 @@ def _step(seen: GroupSeen, staying: Sequence[Life], size: int, current: str, fai
     trusted = target == current or strategy.canary.runners == 0 or (over is not None and seen.now >= over)
     if failed is not None and not strategy.auto_rollback:
         return replace(plain, phase=RollPhase.STOPPED)
-    changing = sum(life.finishing or life.serving is None for life in staying)
+    changing = _changing(staying)
     if trusted and not outdated and (target == current or not changing):
         return plain
     if is_rollout_paused(seen.group):
@@ -166,15 +166,21 @@ def _step(seen: GroupSeen, staying: Sequence[Life], size: int, current: str, fai
     )  # fmt: skip
 
 
+def _changing(staying: Sequence[Life]) -> int:
+    """How many are not as they shall be: a pod finishes, or its successor has yet to come to work."""
+    return sum(life.finishing or life.serving is None for life in staying)
+
+
 def _choose(
     seen: GroupSeen, staying: Sequence[Life], outdated: Sequence[Life], size: int, most: int
 ) -> tuple[str, ...]:
     """Who is restarted now: idle ones first, the leader last, and never so many that too few are left."""
     strategy = seen.group.spec.update_strategy
     serving = sum(life.serving is not None for life in staying)
-    changing = sum(life.finishing or life.serving is None for life in staying)
     room = min(
-        strategy.max_surge + strategy.max_unavailable - changing, serving - (size - strategy.max_unavailable), most
+        strategy.max_surge + strategy.max_unavailable - _changing(staying),
+        serving - (size - strategy.max_unavailable),
+        most,
     )
     able = [life for life in outdated if life.serving is not None]
     able.sort(key=lambda life: (bool(life.serving and life.serving.leads), life.held > 0, life.runner.name))
