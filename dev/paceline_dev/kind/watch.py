@@ -2,10 +2,12 @@
 
 import contextlib
 import ctypes
+import math
 import os
 import select
 import socket
 import threading
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -52,13 +54,13 @@ class Watch:
         finally:
             self._listening.set()
         with contextlib.closing(tap):
-            while True:
-                over = self._over.is_set()
-                readable, _, _ = select.select([tap], [], [], LINGER_SECONDS if over else 0.1)
+            until = math.inf
+            while time.monotonic() < until:
+                if self._over.is_set() and until == math.inf:  # what is on its way; others may go on sending for ever
+                    until = time.monotonic() + LINGER_SECONDS
+                readable, _, _ = select.select([tap], [], [], 0.1)
                 if readable:
                     self.seen += self._mark in tap.recv(FRAME)
-                elif over:  # and nothing came for a while
-                    return
 
 
 def _enter(namespace: Path) -> None:
