@@ -53,3 +53,18 @@ async def test_a_goodbye_does_not_count_a_job_that_is_just_failing(
     await failing.fetchval(FAIL, runner.id, [job.id], [job.fence])
     (row,) = await behind(failing, watcher, leaving, "SELECT paceline.deregister($1)", runner.id)
     assert row[0] == 0
+
+
+async def test_housekeeping_passes_by_a_job_that_is_just_cancelled(
+    queue: Queue, register: Register, connect: Connect, tick: Tick
+) -> None:
+    """Whoever cancels may do it in a long transaction of his own; the next job of the key is admitted meanwhile."""
+    first = await queue.enqueue(NewJob(kind="mail", key="a"))
+    second = await queue.enqueue(NewJob(kind="mail", key="a"))
+    cancelling = await connect()
+    await cancelling.execute("BEGIN")
+    assert await cancelling.fetchval("SELECT paceline.cancel($1)", first.id) == "cancelled"
+    await tick()
+    runner = await register()
+    assert [job.id for job in (await runner.step(2)).jobs] == [second.id]
+    await cancelling.execute("COMMIT")
