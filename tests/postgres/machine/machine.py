@@ -6,6 +6,7 @@ by a number (a claim, a job) is chosen among what there is, so that every sequen
 """
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any, ClassVar
 
 from hypothesis import note
@@ -27,7 +28,7 @@ from postgres.machine.calls import (
 from postgres.machine.people import Bring, Cancel, Limit, Promote, SetTaints
 from postgres.machine.scenes import A_WHILE, RUNNERS, UPSETS, Scene, scenes
 from postgres.machine.stage import Stage
-from postgres.machine.world import Boot
+from postgres.machine.world import Boot, Violation
 
 
 def written(how: str, boot: Boot, claims: tuple[Claim, ...]) -> Call:
@@ -48,6 +49,10 @@ class QueueMachine(RuleBasedStateMachine):
     runner: ClassVar[asyncio.Runner]
     stage: ClassVar[Stage]
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
     @initialize()
     def begin(self) -> None:
         self.runner.run(self.stage.clear(RUNNERS))
@@ -62,8 +67,20 @@ class QueueMachine(RuleBasedStateMachine):
         self.runner.run(self.stage.abandon())
 
     def make(self, call: Call, hold: int = 0) -> None:
-        note(f"    {call}{f', open for {hold} calls' if hold else ''}")
-        self.runner.run(self.stage.make(call, hold=hold))
+        self.tell(f"{call}{f', open for {hold} calls' if hold else ''}")
+        self.run(self.stage.make(call, hold=hold))
+
+    def tell(self, line: str) -> None:
+        note(f"    {line}")
+        self.told.append(line)
+
+    def run(self, what: Coroutine[Any, Any, None]) -> None:
+        """A failure tells the way to it: where two waiters run on at once, the same way may not lead there again."""
+        try:
+            self.runner.run(what)
+        except Violation as violation:
+            violation.add_note("after\n" + "\n".join(self.told))
+            raise
 
     def step(self, boot: Boot, want: int, done: tuple[Claim, ...] = (), *, due: bool = False, hold: int = 0) -> None:
         self.make(Step(boot, want, done, due, self.stage.newest), hold)
@@ -179,13 +196,23 @@ class QueueMachine(RuleBasedStateMachine):
                 self.pass_time()
         self.limit(pool, what, on=False, limit=3, hold=0)
 
+    def succeed(self, how: str, want: int) -> None:
+        """Another becomes leader while the claim of the one before is open."""
+        heirs = [self.calm(name).runner for name in ("l1", "l2")]
+        leader = self.calm("leader")
+        self.enqueue_some("lead", "mail", [5, 5], (None, None))
+        self.step(leader, 1, hold=2)
+        heir = next(name for name in heirs if name != leader.runner)
+        self.make(Promote(heir) if how == "promote" else SetTaints(leader.runner, "cli", "shy:NoLead"))
+        self.step(self.boot(heir), want)
+
     def hesitate(self, name: str, effect: str) -> None:
-        """One job that a tainted runner may take at once, and one that it may not, or not yet."""
+        """One job that a tainted runner may not take, or not yet, one that it may, and one that it may not later."""
         boot = self.calm(name)
-        for tolerations in ((), ("bad",)):
-            self.make(Enqueue(RUNNERS[boot.runner].pool, tolerations=tolerations))
+        for tolerations, expires in (((), None), (("bad",), None), (("bad",), 0.5 * A_WHILE)):
+            self.make(Enqueue(RUNNERS[boot.runner].pool, tolerations=tolerations, expires=expires))
         self.make(SetTaints(boot.runner, "cli", f"bad=disk:{effect}"))
-        self.step(boot, 3)
+        self.step(boot, 1)
         self.pass_time()
         self.step(boot, 3)
 
@@ -253,12 +280,12 @@ class QueueMachine(RuleBasedStateMachine):
         self.make(Limit(pool, what, on, name, limit if what == "key" else None), hold)
 
     def pass_time(self) -> None:
-        note(f"    {A_WHILE:.0f} seconds pass")
-        self.runner.run(self.stage.pass_time(A_WHILE))
+        self.tell(f"{A_WHILE:.0f} seconds pass")
+        self.run(self.stage.pass_time(A_WHILE))
 
     def end(self, number: int, commit: bool) -> None:
         open_ones = [flight for flight in self.stage.flights if flight.answered]
         if open_ones:
             chosen = open_ones[number % len(open_ones)]
-            note(f"    {'commit' if commit else 'roll back'} {chosen}")
-            self.runner.run(self.stage.finish(chosen, commit=commit))
+            self.tell(f"{'commit' if commit else 'roll back'} {chosen}")
+            self.run(self.stage.finish(chosen, commit=commit))

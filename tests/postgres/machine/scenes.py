@@ -99,6 +99,7 @@ SCENES: Final[dict[str, tuple[int, dict[str, st.SearchStrategy[Any]]]]] = {
             "later": st.booleans(),
         },
     ),
+    "succeed": (1, {"how": st.sampled_from(["promote", "NoLead"]), "want": st.integers(0, 1)}),
     "hesitate": (1, {"name": workers, "effect": st.sampled_from(["NoClaim", "PreferNoClaim"])}),
     "late": (1, {"name": workers, "then": st.sampled_from(["heartbeat", "claim", "ack", "retry", "back"])}),
     "write": (2, {"name": workers, "numbers": picks, "how": st.sampled_from(WRITES), "hold": holds}),

@@ -154,10 +154,19 @@ class Stage:
                     and became.holder != getattr(was, "holder", None)
                 ):
                     self.claims.append((became.id, became.fence))
+            self._watch_keys()
         self.flights.remove(flight)
         await flight.connection.execute("COMMIT" if commit else "ROLLBACK")
         self._free.append(flight.connection)
         await self._settle()
+
+    def _watch_keys(self) -> None:
+        for pool, name in self.world.keys:
+            key, used = self.world.key(pool, name), len(self.world.users(pool, name))
+            if key and key.limit is not None:
+                most = max(key.limit, self._ceilings.get((pool, name), 0))
+                need(used <= most, f"key {name} of {pool} has {used} permits of {key.limit} in use")
+                self._ceilings[pool, name] = used  # a limit that is lowered takes no permit away
 
     async def finish(self, flight: Flight, *, commit: bool) -> None:
         await self.end(flight, commit=commit)
@@ -212,7 +221,8 @@ class Stage:
         try:
             answer = flight.task.result()
         except asyncpg.PostgresError as error:
-            raise Violation(f"{flight} failed: {type(error).__name__}: {error}") from error
+            others = [str(other) for other in self.flights if other is not flight]
+            raise Violation(f"{flight} failed beside {others}: {error}: {getattr(error, 'context', '')}") from error
         need(not self.trouble, f"{flight}: {self.trouble}")
         need(not (flight.waited and isinstance(flight.call, Tick)), "the housekeeping waited for somebody")
         seen = await look(flight.connection)
@@ -231,12 +241,6 @@ class Stage:
         """What is committed is what the model has; a transaction that is open or was rolled back shows nothing."""
         self.seen = await look(self._watcher)
         agree(self.world, self.seen)
-        for pool, name in self.world.keys:
-            key, used = self.world.key(pool, name), len(self.world.users(pool, name))
-            if key and key.limit is not None:
-                most = max(key.limit, self._ceilings.get((pool, name), 0))
-                need(used <= most, f"key {name} of {pool} has {used} permits of {key.limit} in use")
-                self._ceilings[pool, name] = used  # a limit that is lowered takes no permit away
         for job in self.world.jobs:
             if job.place == "running":
                 assert job.holder is not None

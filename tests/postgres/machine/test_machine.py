@@ -21,7 +21,7 @@ from postgres.machine.stage import Stage
 FULL = os.environ.get("PACELINE_TEST_FULL") == "1"
 EXAMPLES = {"pg18": (80, 1500), "pg15": (10, 300)}
 """How many sequences: in `make test`, and in full. Eighty take about 30 s of one core."""
-SHRINK_SECONDS = 60
+SHRINK_SECONDS = 30
 """After a failure. Hypothesis would take 300 s to make it a little shorter still."""
 
 
