@@ -11,6 +11,7 @@ ACK = "SELECT verdict, refused FROM paceline.step($1, 1, $2, $3)"
 REGISTER = "SELECT incarnation FROM paceline.register('r1', 'builds', '{*}')"
 TICK_NOW = "UPDATE paceline.tick SET next_at = '-infinity', review_at = '-infinity'"
 TAINT_GROUP = "SELECT paceline.taint_group($1, 'spec', '{leave}', '{\"\"}', '{Drain}')"
+SLOW_GROUP = "SELECT paceline.taint_group($1, 'spec', '{slow}', '{\"\"}', '{PreferNoClaim}')"
 TAINT_RUNNER = "SELECT paceline.taint_runner($1, 'cli', '{shy}', '{\"\"}', '{NoLead}')"
 
 
@@ -72,3 +73,17 @@ async def test_a_promotion_does_not_wait_for_who_has_the_group_and_wants_the_lea
     await asyncio.gather(promotion, end)
     led = await queue.database.rows("SELECT FROM paceline.leader l WHERE l.incarnation IS NOT NULL")
     assert led == []
+
+
+async def test_a_promotion_passes_by_who_taints_the_group_and_leaves_the_leader_alone(
+    queue: Queue, register: Register, connect: Connect
+) -> None:
+    group = await queue.database.value("SELECT paceline.put_group('i', 'ci', 'builds', 'builds', p_leader => true)")
+    _, other = [await register(name, group="builds", external=False) for name in ("r1", "r2")]
+    tainting, promoting = await connect(), await connect()
+    await promoting.execute("SET lock_timeout = '2s'")
+    await tainting.execute("BEGIN")
+    await tainting.fetchval(SLOW_GROUP, group)
+    await promoting.fetchval("SELECT paceline.promote($1, $2)", group, other.runner)
+    await tainting.execute("COMMIT")
+    assert await queue.database.value("SELECT l.incarnation FROM paceline.leader l") == other.id

@@ -56,15 +56,17 @@ async def test_a_goodbye_does_not_count_a_job_that_is_just_failing(
 
 
 async def test_housekeeping_passes_by_a_job_that_is_just_cancelled(
-    queue: Queue, register: Register, connect: Connect, tick: Tick
+    queue: Queue, register: Register, connect: Connect
 ) -> None:
     """Whoever cancels may do it in a long transaction of his own; the next job of the key is admitted meanwhile."""
     first = await queue.enqueue(NewJob(kind="mail", key="a"))
     second = await queue.enqueue(NewJob(kind="mail", key="a"))
-    cancelling = await connect()
+    cancelling, ticking = await connect(), await connect()
+    await ticking.execute("SET lock_timeout = '2s'")
     await cancelling.execute("BEGIN")
     assert await cancelling.fetchval("SELECT paceline.cancel($1)", first.id) == "cancelled"
-    await tick()
+    await queue.database.value(TICK_NOW)
+    assert await ticking.fetchval("SELECT paceline.tick()") is True
     runner = await register()
     assert [job.id for job in (await runner.step(2)).jobs] == [second.id]
     await cancelling.execute("COMMIT")
