@@ -182,19 +182,27 @@ class QueueMachine(RuleBasedStateMachine):
             if what and (call := self.racer(boot, what, key)):
                 self.make(call, hold)
 
-    def spend(self, name: str, what: str, both: bool, later: bool) -> None:
-        """More to do than a bucket holds permits for, twice; two runners may come for them at once."""
+    def spend(self, name: str, what: str, later: bool) -> None:
+        """More to do than a bucket holds permits for, twice; the second time two runners come for them at once."""
         boot = self.calm(name)
         pool = RUNNERS[boot.runner].pool
         self.limit(pool, what, on=True, limit=3, hold=0)
-        for _ in range(2):
+        for both in (False, True):
             self.enqueue_some(pool, "mail", [5, 5], ("a", 3) if what == "key" else (None, None))
-            self.step(boot, 3, due=what == "key", hold=int(both))
-            if both and pool == "shop":
-                self.step(self.worker("s2" if boot.runner == "s1" else "s1"), 3)
             if later:
                 self.pass_time()
+            self.step(boot, 1 if both else 3, due=what == "key", hold=int(both))
+            if both and pool == "shop":
+                self.step(self.calm("s2" if boot.runner == "s1" else "s1"), 3)
         self.limit(pool, what, on=False, limit=3, hold=0)
+
+    def take(self, name: str, how: str) -> None:
+        """Something is taken from a runner whose claim is open."""
+        boot = self.calm(name)
+        self.enqueue_some(RUNNERS[boot.runner].pool, "mail", [5], (None, None))
+        self.step(boot, 1, hold=2)
+        if call := self.racer(boot, how, (None, None)):
+            self.make(call)
 
     def succeed(self, how: str, want: int) -> None:
         """Another becomes leader while the claim of the one before is open."""
@@ -222,9 +230,19 @@ class QueueMachine(RuleBasedStateMachine):
         self.enqueue_some(RUNNERS[boot.runner].pool, "mail", [5, 5], (None, None))
         self.step(boot, 1)
         self.make(OfBoot("end lease", boot))
+        self.make(OfBoot("heartbeat", boot))
         if call := self.racer(boot, then, (None, None)):
             self.make(call, 1)
         self.make(Tick())
+
+    def stranded(self, levels: list[int]) -> None:
+        """A job that nobody can claim has the permit of a key, and others come that somebody can."""
+        leader = self.calm("leader")
+        self.make(Enqueue("lead", tags=("gpu",), key="b", limit=1))
+        self.make(Tick())
+        self.enqueue_some("lead", "mail", levels, ("b", None))
+        self.make(Tick())
+        self.step(leader, 2)
 
     def racer(self, boot: Boot, what: str, key: tuple[str | None, int | None]) -> Call | None:
         held = self.stage.world.held(boot.id)
