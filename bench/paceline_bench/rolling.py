@@ -30,8 +30,6 @@ NAME: Final = "builds"
 SUBJECTS: Final = ("group", "deployment", "deployment_30s")
 FIGURES: Final = tuple(f"{what}_{who}" for who in SUBJECTS for what in ("seconds", "least", "interrupted"))
 CURVES: Final = tuple(f"capacity_{who}" for who in SUBJECTS)
-SHORT: Final = 5.0
-LONG: Final = 45.0
 LONG_SHARE: Final = 0.04
 SURGE: Final = 5
 SAMPLE: Final = 0.25
@@ -45,9 +43,13 @@ RUNNING: Final = "SELECT count(*) FROM paceline.job WHERE state = 'x'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How many runners."""
+    """How many runners, and how many seconds their jobs take: most of them, and a few."""
 
     runners: int
+    short: float = 5.0
+    long: float = 45.0
+    watched: int = 5
+    """Seconds that the group watches its first new runner."""
 
 
 FULL: Final = Size(runners=50)
@@ -57,9 +59,9 @@ Roll = Callable[[], Awaitable[bool]]
 
 
 async def by_group(site: Site, size: Size, curves: dict[str, Curve]) -> list[Measurement]:
-    """A RunnerGroup: a canary for five seconds, then five at a time."""
+    """A RunnerGroup: one to try, then five at a time."""
     await site.trust(site.url)
-    strategy = {"maxSurge": SURGE, "maxUnavailable": 0, "canary": {"runners": 1, "observeSeconds": 5}}
+    strategy = {"maxSurge": SURGE, "maxUnavailable": 0, "canary": {"runners": 1, "observeSeconds": size.watched}}
     async with node(site), operator(site), connected(site.url) as connection:
         made = group(NAME, size.runners)
         made["spec"]["updateStrategy"] = strategy
@@ -168,7 +170,7 @@ async def _measure(
     begin: Callable[[], Awaitable[None]], done: Roll, curves: dict[str, Curve],
 ) -> list[Measurement]:  # fmt: skip
     points: list[tuple[float, float]] = []
-    async with _load(site, size.runners):
+    async with _load(site, size):
 
         async def all_busy() -> bool:
             return bool(await connection.fetchval(RUNNING) >= size.runners)
@@ -194,16 +196,16 @@ async def _measure(
 
 
 @contextlib.asynccontextmanager
-async def _load(site: Site, runners: int) -> AsyncIterator[None]:
+async def _load(site: Site, size: Size) -> AsyncIterator[None]:
     """Always a few more jobs than runners."""
     luck = random.Random(0)  # noqa: S311 -- no secret
     queue = await Queue.connect(site.url, NAME, connections=2)
 
     async def feed() -> None:
         while True:
-            missing = runners - await queue.database.value(WAITING)
+            missing = size.runners - await queue.database.value(WAITING)
             if missing > 0:
-                seconds = [LONG if luck.random() < LONG_SHARE else SHORT for _ in range(missing)]
+                seconds = [size.long if luck.random() < LONG_SHARE else size.short for _ in range(missing)]
                 await queue.enqueue_many([NewJob(kind="nap", payload=each) for each in seconds])
             await asyncio.sleep(0.5)
 

@@ -17,7 +17,7 @@ async def measure(run: Run, size: Size | None = None) -> AsyncIterator[Measureme
     size = size or (rolling.QUICK if run.quick else rolling.FULL)
     rounds = run.rounds or 1
     run.settings.update(
-        rounds=rounds, runners=size.runners, job_seconds=rolling.SHORT, long_job_seconds=rolling.LONG,
+        rounds=rounds, runners=size.runners, job_seconds=size.short, long_job_seconds=size.long,
         long_share=rolling.LONG_SHARE, max_surge=rolling.SURGE, max_unavailable=0,
     )  # fmt: skip
     async for found in on_sites(run, _parts(run, size) * rounds):

@@ -1,4 +1,4 @@
-"""The stories of sizes, taints, leaders and runners outside of pods that are told on the local node, on a kubelet."""
+"""The stories of sizes, taints, leaders, updates and runners outside of pods that are told on the local node, on a kubelet."""
 
 import pytest
 
@@ -12,6 +12,11 @@ from cluster.operator.test_leaders import (
     test_when_the_leaders_pod_is_deleted_another_leads,
     test_whom_a_person_promotes_leads_until_the_promotion_ends,
 )
+from cluster.operator.test_roll import (
+    test_a_new_template_reaches_all_runners_and_interrupts_nobody,
+    test_an_image_that_does_not_start_takes_nobody_away_and_is_taken_back,
+)
+from cluster.operator.test_roll_load import test_ten_runners_under_load_lose_repeat_and_fail_no_job
 from cluster.operator.test_taints import (
     test_a_drained_group_is_empty_until_it_is_not,
     test_a_groups_taint_holds_for_runners_that_come_later,

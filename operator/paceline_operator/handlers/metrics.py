@@ -28,6 +28,13 @@ class Metrics:
         self.wanted = Gauge(
             "paceline_runners_wanted", "Runners that a group shall have.", group, registry=self.registry
         )
+        self.updated = Gauge(
+            "paceline_runners_updated", "Runners that have the revision they shall have.", group, registry=self.registry
+        )
+        self.rollouts = Counter(
+            "paceline_rollouts", "Updates of a group that began, ended well, or failed.", (*group, "what"),
+            registry=self.registry,
+        )  # fmt: skip
         self.ready_jobs = Gauge("paceline_jobs_ready", "Jobs that could start now.", group, registry=self.registry)
         self.oldest = Gauge(
             "paceline_job_oldest_seconds", "How long the oldest of them waits.", group, registry=self.registry
@@ -38,6 +45,7 @@ class Metrics:
 
     def forget(self, namespace: str, group: str) -> None:
         """A group is gone, and its series go with it."""
-        for metric in (self.wanted, self.ready_jobs, self.oldest, self.reachable):
+        for metric in (
+            self.runners, self.wanted, self.updated, self.rollouts, self.ready_jobs, self.oldest, self.reachable
+        ):  # fmt: skip
             metric.remove_by_labels({"namespace": namespace, "group": group})
-        self.runners.remove_by_labels({"namespace": namespace, "group": group})

@@ -62,7 +62,8 @@ class Reporter:
         written = True
         if status != group.status:
             written = await self._write(raw, status)
-            await tell_status(self._services, raw, group.status, status)
+            if written:  # otherwise the next look finds the same, and tells it
+                await tell_status(self._services, raw, group.status, status)
         lives = {life.runner.name: life for life in made.lives}
         for runner in seen.runners:
             life = lives.get(runner.name)
@@ -129,6 +130,8 @@ class Reporter:
         for state, number in states.items():
             metrics.runners.labels(namespace, name, state).set(number)
         metrics.wanted.labels(namespace, name).set(made.size)
+        if made.roll is not None:
+            metrics.updated.labels(namespace, name).set(made.roll.updated)
         metrics.reachable.labels(namespace, name).set(trouble is None)
         if observed is not None:
             metrics.ready_jobs.labels(namespace, name).set(observed.ready)

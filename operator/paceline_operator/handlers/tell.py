@@ -1,5 +1,6 @@
 """Events: what happened to a group, for people. One for each decision, never one for each runner."""
 
+import functools
 from collections.abc import Iterable
 
 from paceline_operator.api.v1alpha1 import Condition, Runner, RunnerGroup, RunnerGroupStatus, RunnerStatus
@@ -61,13 +62,19 @@ async def tell_ignored(services: Services, about: Manifest, replicas: int) -> No
 
 async def tell_status(services: Services, about: Manifest, old: RunnerGroupStatus, new: RunnerGroupStatus) -> None:
     """What has become true or ceased to be."""
+    meta = about["metadata"]
+    rollouts = functools.partial(services.metrics.rollouts.labels, meta["namespace"], meta["name"])
     await _tell_conditions(services, about, old.conditions, new.conditions)
     if old.update_revision and new.update_revision != old.update_revision:
         text = f"revision {new.update_revision} replaces {old.current_revision}"
         await services.events.post(about, "Normal", "RolloutStarted", text, "Roll")
+        rollouts("begun").inc()
     if old.current_revision and new.current_revision != old.current_revision:
         text = f"all runners have revision {new.current_revision}"
         await services.events.post(about, "Normal", "RolledOut", text, "Roll")
+        rollouts("done").inc()
+    if new.failed_revision not in (None, old.failed_revision):
+        rollouts("failed").inc()
     if new.leader and new.leader.runner and (not old.leader or old.leader.runner != new.leader.runner):
         text = f"{new.leader.runner} leads, epoch {new.leader.epoch}"
         await services.events.post(about, "Normal", "LeaderChanged", text, "Elect")

@@ -1,55 +1,16 @@
 """New revisions: rolled out while jobs run, watched, and taken back where they fail."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import signal
 
 import pytest
 
+from cluster.operator.rolling import QUICK, begun, changed, never_fewer, revisions, rolled
 from cluster.operator.site import Site
 from cluster.operator.watcher import Watcher
-from cluster.place import Json
 from paceline import NewJob
 
 pytestmark = pytest.mark.timeout(240)
-RUNNER = "paceline.dev/runner"
-REVISION = "paceline.dev/revision"
-QUICK = {"canary": {"runners": 1, "observeSeconds": 1}}
-
-
-def changed(group: Json, **variables: str) -> Json:
-    """The same group with other variables in its pods: another revision."""
-    (container,) = group["spec"]["template"]["spec"]["containers"]
-    kept = [each for each in container.get("env", []) if each["name"] not in variables]
-    container["env"] = [*kept, *({"name": name, "value": value} for name, value in variables.items())]
-    return group
-
-
-async def revisions(site: Watcher) -> dict[str, str]:
-    """The revision of every Runner that has a pod, by its newest one."""
-    found: dict[str, tuple[int, str]] = {}
-    for pod in await site.pods():
-        labels = pod["metadata"]["labels"]
-        boot = int(pod["metadata"]["name"].rpartition("-")[2])
-        if boot > found.get(labels[RUNNER], (0, ""))[0] and not pod["metadata"].get("deletionTimestamp"):
-            found[labels[RUNNER]] = boot, labels[REVISION]
-    return {runner: revision for runner, (_, revision) in found.items()}
-
-
-def has_rolled(site: Watcher, before: str) -> Callable[[], Awaitable[bool]]:
-    async def is_so() -> bool:
-        status = await site.status()
-        return bool(status["currentRevision"] != before and status["currentRevision"] == status["updateRevision"])
-
-    return is_so
-
-
-async def rolled(site: Watcher, size: int, before: str) -> str:
-    """Wait until all runners have another revision; which."""
-    await site.until(has_rolled(site, before), "all have the new revision", 120)
-    await site.settled(size)
-    now: str = (await site.status())["currentRevision"]
-    assert set((await revisions(site)).values()) == {now}
-    return now
 
 
 async def test_a_new_template_reaches_all_runners_and_interrupts_nobody(operated: Watcher) -> None:
@@ -82,9 +43,11 @@ async def test_an_image_that_does_not_start_takes_nobody_away_and_is_taken_back(
     group = site.group(2, updateStrategy=QUICK)
     await site.apply(group)
     first = (await site.settled(2))["currentRevision"]
-    group["spec"]["template"]["spec"]["containers"][0]["image"] = "nowhere/none:1"
-    await site.apply(group)
-    told = await site.says("Progressing", "RolledBack", seconds=120)
+    (container,) = group["spec"]["template"]["spec"]["containers"]
+    good, container["image"] = container["image"], "nowhere/none:1"
+    async with never_fewer(site, 2):
+        await site.apply(group)
+        told = await site.says("Progressing", "RolledBack", seconds=120)
     assert "cannot start" in told["message"] or "ended before they had registered" in told["message"]
     status = await site.status()
     assert (status["currentRevision"], status["failedRevision"]) == (first, status["updateRevision"])
@@ -95,13 +58,13 @@ async def test_an_image_that_does_not_start_takes_nobody_away_and_is_taken_back(
     await site.until(alone_again, "only the old revision is left", 60)
     assert (await site.status())["readyReplicas"] == 2
     assert await site.done_by(await site.queue.enqueue("count"))
-    group["spec"]["template"]["spec"]["containers"][0]["image"] = "shop"
+    container["image"] = good
     await site.apply(changed(group, VERSION="3"))
     await rolled(site, 2, first)
     assert "failedRevision" not in await site.status()
 
 
-async def test_a_revision_whose_jobs_fail_is_taken_back_with_the_figures(operated: Watcher) -> None:
+async def test_a_revision_whose_jobs_fail_is_taken_back_with_the_figures(operated: Site) -> None:
     site = operated
     strategy = {"canary": {"runners": 1, "observeSeconds": 30, "maxFailureRatio": 0.2}}
     group = site.group(2, updateStrategy=strategy, slots=4)
@@ -118,6 +81,11 @@ async def test_a_revision_whose_jobs_fail_is_taken_back_with_the_figures(operate
     assert "jobs failed on revision" in message
     assert (await site.status())["currentRevision"] == first
     assert ("RolledBack", message) in await site.events()
+    where = f'group="builds",namespace="{site.namespace}"'
+    counted = (await site.get("/metrics"))[1]
+    assert f'paceline_rollouts_total{{{where},what="begun"}} 1.0' in counted
+    assert f'paceline_rollouts_total{{{where},what="failed"}} 1.0' in counted
+    assert 'what="done"' not in counted
 
 
 async def test_a_paused_update_waits_and_a_restart_is_an_update(operated: Watcher) -> None:
@@ -133,20 +101,17 @@ async def test_a_paused_update_waits_and_a_restart_is_an_update(operated: Watche
     await rolled(site, 2, first)
 
 
-async def test_an_operator_killed_during_an_update_changes_nothing_about_its_end(operated: Watcher) -> None:
+async def test_an_operator_killed_during_an_update_changes_nothing_about_its_end(operated: Site) -> None:
     site = operated
     group = site.group(3, updateStrategy=QUICK)
     await site.apply(group)
     first = (await site.settled(3))["currentRevision"]
-    await site.apply(changed(group, VERSION="2"))
-
-    async def begun() -> bool:
-        return len(set((await revisions(site)).values())) > 1
-
-    await site.until(begun, "somebody has the new revision", 60)
-    async with site.without_operator():
-        pass
-    await rolled(site, 3, first)
+    async with never_fewer(site, 3):
+        await site.apply(changed(group, VERSION="2"))
+        await begun(site, first)
+        await site.stop_operator(signal.SIGKILL)
+        site.start_operator()
+        await rolled(site, 3, first)
 
 
 async def test_one_runner_is_restarted_by_its_own_annotation(operated: Watcher) -> None:
@@ -185,3 +150,6 @@ async def test_a_person_restarts_follows_and_undoes_from_the_command_line(operat
     assert "goes back to revision 1" in await site.paceline("rollout", "undo", "builds", "--to-revision", "1", *way)
     third = (await site.status())["currentRevision"]
     assert await rolled(site, 2, third) == first, "template and restart are what they were"
+    counted = (await site.get("/metrics"))[1]
+    assert f'paceline_rollouts_total{{group="builds",namespace="{site.namespace}",what="done"}} 3.0' in counted
+    assert f'paceline_runners_updated{{group="builds",namespace="{site.namespace}"}} 2.0' in counted

@@ -5,48 +5,15 @@ from datetime import timedelta
 
 import pytest
 
+from cluster.operator.rolling import QUICK, begun, changed, revisions, rolled
 from cluster.operator.site import Site
 from cluster.operator.test_leaders import leads
-from cluster.operator.test_roll import QUICK, changed, revisions, rolled
 from cluster.operator.watcher import Watcher
 from paceline import NewJob
-from paceline.reading import Reader
 from support.proxy import proxy
 
 pytestmark = pytest.mark.timeout(300)
 DRAIN = "paceline.dev/drain"
-
-
-async def one_has_it(site: Watcher, first: str) -> None:
-    """Wait until the update has begun."""
-
-    async def is_so() -> bool:
-        return bool(set((await revisions(site)).values()) - {first})
-
-    await site.until(is_so, "somebody has the new revision", 90)
-
-
-async def test_ten_runners_under_load_lose_repeat_and_fail_no_job(operated: Watcher) -> None:
-    site = operated
-    group = site.group(10, slots=2, updateStrategy={**QUICK, "maxSurge": 3})
-    await site.apply(group)
-    first = (await site.settled(10))["currentRevision"]
-    made = []
-    rolling = asyncio.create_task(_roll(site, group, first))
-    while not rolling.done():
-        made += await site.queue.enqueue_many([NewJob(kind="nap", payload=0.4, max_tries=1, max_losses=0)] * 10)
-        await asyncio.sleep(0.4)
-    await rolling
-    assert len(made) > 50
-    who = await site.done_by(*made)
-    assert len(set(who)) > 3
-    assert [each for each in made if await site.attempts(each.id)] == [], "no attempt but the one that did it"
-    assert await Reader(site.queue.database).list_dead() == []
-
-
-async def _roll(site: Watcher, group: dict[str, object], first: str) -> None:
-    await site.apply(changed(group, VERSION="2"))
-    await rolled(site, 10, first)
 
 
 async def test_another_change_in_the_middle_is_where_it_ends(operated: Watcher) -> None:
@@ -55,7 +22,7 @@ async def test_another_change_in_the_middle_is_where_it_ends(operated: Watcher) 
     await site.apply(group)
     first = (await site.settled(3))["currentRevision"]
     await site.apply(changed(group, VERSION="2"))
-    await one_has_it(site, first)
+    await begun(site, first)
     second = (await site.status())["updateRevision"]
     await site.apply(changed(group, VERSION="3"))
     third = await rolled(site, 3, first)
@@ -68,13 +35,13 @@ async def test_a_group_that_grows_and_shrinks_meanwhile_has_the_right_size_in_th
     await site.apply(group)
     first = (await site.settled(2))["currentRevision"]
     await site.apply(changed(group, VERSION="2"))
-    await one_has_it(site, first)
+    await begun(site, first)
     await site.run("scale", "rgrp", "builds", "--replicas=4")
     await rolled(site, 4, first)
     now = (await site.status())["currentRevision"]
     group["spec"]["replicas"] = 4
     await site.apply(changed(group, VERSION="3"))
-    await one_has_it(site, now)
+    await begun(site, now)
     await site.run("scale", "rgrp", "builds", "--replicas=1")
     await rolled(site, 1, now)
 
@@ -112,7 +79,7 @@ async def test_a_runner_that_is_drained_meanwhile_comes_back_with_the_new_revisi
     first = (await site.settled(2))["currentRevision"]
     drained = sorted(each["metadata"]["name"] for each in await site.runners())[0]
     await site.apply(changed(group, VERSION="2"))
-    await one_has_it(site, first)
+    await begun(site, first)
     await site.run("annotate", "rnr", drained, f"{DRAIN}=true")
 
     async def others() -> bool:
@@ -135,7 +102,7 @@ async def test_a_database_that_is_away_meanwhile_only_holds_it_up(site: Site) ->
         await site.apply(group)
         first = (await site.settled(2))["currentRevision"]
         await site.apply(changed(group, VERSION="2"))
-        await one_has_it(site, first)
+        await begun(site, first)
         way.refuse()
         way.cut()
         await site.says("QueueReachable", "Unreachable")
@@ -169,3 +136,22 @@ async def test_a_group_at_zero_tries_the_new_revision_when_it_wakes(operated: Wa
         return bool(status["currentRevision"] == status["updateRevision"] != first)
 
     await site.until(new, "what woke up had it", 90)
+
+
+async def test_an_update_that_waits_for_a_long_job_says_for_which(operated: Watcher) -> None:
+    site = operated
+    group = site.group(1, updateStrategy=QUICK)
+    await site.apply(group)
+    first = (await site.settled(1))["currentRevision"]
+    held = await site.queue.enqueue("wait", "go")
+    await site.running(held.id)
+    await site.queue.database.value(
+        "UPDATE paceline.job SET claimed_at = claimed_at - interval '301 s' WHERE id = $1 RETURNING true", held.id
+    )
+    await site.apply(changed(group, VERSION="2"))
+    told = await site.says("Progressing", "RolloutStalled", seconds=90)
+    assert f"it waits for job {held.id} on " in told["message"]
+    assert told["status"] == "False"
+    await site.allow("go")
+    await rolled(site, 1, first)
+    assert await site.attempts(held.id) == [], "nobody interrupted it"
