@@ -1,4 +1,4 @@
-"""The stories of sizes, taints, leaders, updates and runners outside of pods that are told on the local node, on a kubelet."""
+"""Stories of sizes, taints, leaders, updates and runners outside of pods, as on the local node, on a kubelet."""
 
 import pytest
 

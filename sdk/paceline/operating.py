@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from paceline.cron import Cron
 from paceline.database import Database
 from paceline.errors import NotInOfficeError
-from paceline.reading import CAP
 from paceline.scaling import ScalingKept, as_json
 from paceline.seen import GroupSnapshot, read
 from paceline.taint import Taint, taint_columns
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 PUT_GROUP: Final = "paceline.put_group($1, $2, $3, $4, p_leader => $5, p_slots => $6, p_tags => $7, p_paused => $8)"
 ASLEEP: Final = "paceline_asleep"
 """The channel of all groups at zero."""
+FAR: Final = 5_000
+"""Where counts end that are asked for every second, unless a group could use more: each 1,000 jobs take 80 us, and so
+large a number tells whoever reads it all there is to know."""
 LOOK_AT_GROUPS: Final = """\
 SELECT g.id AS grp, l.* FROM unnest($1::integer[]) AS g (id) CROSS JOIN LATERAL paceline.look_at_group(g.id) AS l"""
 
@@ -183,7 +185,7 @@ class Operating:
         rows = await self._database.rows("SELECT * FROM paceline.list_groups($1)", install)
         return [read(GroupSeen, row) for row in rows]
 
-    async def observe(self, install: str, asleep: Iterable[int] = (), cap: int = CAP) -> list[GroupObserved]:
+    async def observe(self, install: str, asleep: Iterable[int] = (), cap: int = FAR) -> list[GroupObserved]:
         """Do the housekeeping if it is due, and see how the installation's groups stand: one call for all of them.
 
         `asleep` are groups without runners: for the next minute whoever makes work for them notifies `ASLEEP`.

@@ -1,7 +1,7 @@
 """The bench of the queue: what is measured, in which order, and how it is shown."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -43,6 +43,8 @@ QUICK: Final = Size(
 async def measure(run: Run) -> AsyncIterator[Measurement | Missing]:
     """All parts, one after the other: nothing else runs while something is measured."""
     size = QUICK if run.quick else FULL
+    if run.rounds:
+        size = replace(size, throughput=replace(size.throughput, rounds=run.rounds))
     run.settings.update(connections=throughput.CONNECTIONS, rounds=size.throughput.rounds)
     with bench_server() as server:
         run.versions["postgres"], settings = await server_facts(server)

@@ -24,8 +24,7 @@ from paceline.errors import (
     PacelineError,
     SchemaError,
 )
-from paceline.operating import GroupObserved, Office, Operating, RegistrationSeen
-from paceline.reading import CAP
+from paceline.operating import FAR, GroupObserved, Office, Operating, RegistrationSeen
 from paceline.scaling import ScalingKept
 from paceline_operator.adapters.bell import Bell
 from paceline_operator.domain.reasons import Reason
@@ -161,7 +160,7 @@ class Queue:
         self._soon = False
         numbers = sorted(self.seen[key].id for key in self.groups if key in self.seen)
         if self._looks % CREWS_EVERY or rung or not numbers or self.trouble is not None:
-            cap = max([CAP, *(each.depth for each in self.groups.values())])
+            cap = max([FAR, *(each.depth for each in self.groups.values())])
             asked_at = datetime.now(UTC)
             self._note(await operating.observe(self.office.install, self._sleepers(), cap))
             self.read_at = asked_at

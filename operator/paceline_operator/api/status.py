@@ -17,7 +17,7 @@ class Leader(ApiModel):
 
 
 class QueueStatus(ApiModel):
-    """The group's pool in the database, rounded and at most a few seconds old."""
+    """The group's pool, at most a few seconds old. Counts end at 5000, or at what the group could use."""
 
     ready: int | None = None
     """Jobs that a runner could start now."""
