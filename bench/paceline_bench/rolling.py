@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     import asyncpg
 
 NAME: Final = "builds"
+WHAT: Final = ("seconds", "least", "most", "interrupted")
 SUBJECTS: Final = ("group", "deployment", "deployment_30s")
-FIGURES: Final = tuple(f"{what}_{who}" for who in SUBJECTS for what in ("seconds", "least", "interrupted"))
+FIGURES: Final = tuple(f"{what}_{who}" for who in SUBJECTS for what in WHAT)
 CURVES: Final = tuple(f"capacity_{who}" for who in SUBJECTS)
 LONG_SHARE: Final = 0.04
 SURGE: Final = 5
@@ -39,6 +40,8 @@ CAPACITY: Final = """
 SELECT count(*) FROM paceline.incarnation WHERE state = 'a' AND lease_until > clock_timestamp()"""
 WAITING: Final = "SELECT count(*) FROM paceline.job WHERE state IN ('r', 's')"
 RUNNING: Final = "SELECT count(*) FROM paceline.job WHERE state = 'x'"
+NEWEST: Final = "SELECT max(id) FROM paceline.incarnation"
+LEFT: Final = "SELECT count(*) FROM paceline.incarnation WHERE state <> 'z' AND id <= $1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,27 +173,36 @@ async def _measure(
     begin: Callable[[], Awaitable[None]], done: Roll, curves: dict[str, Curve],
 ) -> list[Measurement]:  # fmt: skip
     points: list[tuple[float, float]] = []
+    most = 0
     async with _load(site, size):
 
         async def all_busy() -> bool:
             return bool(await connection.fetchval(RUNNING) >= size.runners)
 
         await until(all_busy, "all runners have a job", PATIENCE, pause=0.25)
-        before = await connection.fetchval(INTERRUPTED)
+        before, newest = await connection.fetchval(INTERRUPTED), await connection.fetchval(NEWEST)
         began = time.monotonic()
         await begin()
         while not await done():
             at = time.monotonic() - began
             points.append((at, float(await connection.fetchval(CAPACITY))))
+            most = max(most, await site.count_pods())
             if at > PATIENCE:
                 raise NotMeasuredError(f"{who}: it was not over in time")
             await asyncio.sleep(SAMPLE)
         took = time.monotonic() - began
+
+        async def all_gone() -> bool:
+            return not await connection.fetchval(LEFT, newest)
+
+        # a killed one is lost when its lease ends
+        await until(all_gone, "the database has seen the end of all runners of before", PATIENCE, pause=0.5)
         interrupted = await connection.fetchval(INTERRUPTED) - before
     curves[f"capacity_{who}"] = Curve(f"capacity_{who}", "runners", tuple(points))
     return [
         Measurement(f"seconds_{who}", took, "s"),
         Measurement(f"least_{who}", min(value for _, value in points), "runners"),
+        Measurement(f"most_{who}", most, "pods"),
         Measurement(f"interrupted_{who}", interrupted, "attempts"),
     ]
 

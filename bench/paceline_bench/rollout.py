@@ -26,7 +26,7 @@ async def measure(run: Run, size: Size | None = None) -> AsyncIterator[Measureme
 
 def _parts(run: Run, size: Size) -> list[Part]:
     def names(who: str) -> tuple[str, ...]:
-        return tuple(f"{what}_{who}" for what in ("seconds", "least", "interrupted"))
+        return tuple(f"{what}_{who}" for what in rolling.WHAT)
 
     own = functools.partial(rolling.by_deployment, size=size, curves=run.curves)
     return [
@@ -44,6 +44,7 @@ WHO: Final = {
 WHAT: Final = {
     "seconds": "until all have the new revision, and the last old pod has gone",
     "least": "fewest that could claim",
+    "most": "most pods at once",
     "interrupted": "attempts that did not end well",
 }
 BENCH: Final = Bench(
