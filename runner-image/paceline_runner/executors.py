@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from paceline.errors import InvalidInputError
 from paceline.invoke import BadPayloadError, invoke, settle
@@ -27,6 +27,9 @@ def _count_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_count_fork)
+
+DONE: Final = Done()
+"""What most attempts end with; one for each would take longer than the rest of its way."""
 
 
 class PythonExecutor:
@@ -56,7 +59,7 @@ class PythonExecutor:
         except BaseException as error:  # sys.exit() in a handler ends the attempt, not the runner
             return Broken(*settle(handler, job, error))
         try:
-            return Done(handler.dump(result))
+            return DONE if result is None else Done(handler.dump(result))
         except InvalidInputError as error:
             return Broken(str(error), None, Cause.BAD_RESULT)
 

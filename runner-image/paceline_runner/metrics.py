@@ -6,7 +6,8 @@ that a runner spent on a job that does nothing.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200)
 CLAIM_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 PREFIX: Final = "paceline_runner_"
+_KIND: Final = attrgetter("kind")
 
 
 class Spread:
@@ -34,6 +36,13 @@ class Spread:
         """Count one."""
         self._counts[bisect_left(self._bounds, seconds)] += 1
         self._sum += seconds
+
+    def add_all(self, several: Sequence[float]) -> None:
+        """Count many."""
+        counts, bounds = self._counts, self._bounds
+        for seconds in several:
+            counts[bisect_left(bounds, seconds)] += 1
+        self._sum += sum(several)
 
     def show(self, family: "HistogramMetricFamily", labels: Sequence[str]) -> None:
         """As Prometheus has it: each bucket counts those below it too."""
@@ -73,16 +82,15 @@ class Metrics:
     def stepped(self, seconds: float, jobs: "Sequence[Claimed]") -> None:
         """A round trip, and what it brought."""
         self._claim.add(seconds)
-        name, kind = None, None
-        for job in jobs:
-            if kind is None or job.kind != name:  # most come in long rows of one kind
-                name, kind = job.kind, self._of(job.kind)
-            kind.claimed += 1
-            kind.wait.add(job.waited)
+        for name, some in groupby(jobs, _KIND):  # most come in long rows of one kind
+            waits = [job.waited for job in some]
+            kind = self._of(name)
+            kind.claimed += len(waits)
+            kind.wait.add_all(waits)
 
     def done(self, kind: str, seconds: float) -> None:
         """An attempt ended well."""
-        found = self._of(kind)
+        found = self._kinds.get(kind) or self._of(kind)
         found.done += 1
         found.run.add(seconds)
 

@@ -115,9 +115,10 @@ class Workbench:
     def _ended(self, running: Running, result: Ended | None) -> None:
         running.ended = True
         self.free += 1
-        self.unruly.discard(running)
         if not running.settled:
             self._settle(running, result)
+        else:
+            self.unruly.discard(running)
         self.wake()
 
     def _settle(self, running: Running, result: Ended | None) -> None:

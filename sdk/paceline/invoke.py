@@ -29,10 +29,10 @@ class BadPayloadError(InvalidInputError):
     """The payload does not fit the handler, and will not the next time; raised by `invoke`, never by a handler."""
 
 
-async def invoke(
+def invoke(
     scope: Scope, handler: Handler, job: Claimed, context: Context, *, in_thread: InThread | None = None
-) -> object:
-    """Run a handler and return what it returns. Whatever it raises passes; a payload that does not fit is told apart.
+) -> Awaitable[object]:
+    """Run a handler: awaited, it is what the handler returns, or raises. A payload that does not fit is told apart.
 
     A sync function goes through `in_thread`; without one it runs right here and holds up the loop.
     """
@@ -41,7 +41,14 @@ async def invoke(
     except InvalidInputError as error:
         raise BadPayloadError(str(error)) from None
     if handler.is_async and not handler.wants and not scope.middlewares:  # most are like this: no detour
-        return await handler.call(payload)
+        own: Awaitable[object] = handler.call(payload)
+        return own
+    return _with_arguments(scope, handler, job, payload, context, in_thread)
+
+
+async def _with_arguments(
+    scope: Scope, handler: Handler, job: Claimed, payload: object, context: Context, in_thread: InThread | None
+) -> object:
     positional, named = await scope.arguments(handler.wants, context)
     call = partial(handler.call, payload, *positional, **named)
     step: Next = call if handler.is_async else partial(_run_sync, call, in_thread)
