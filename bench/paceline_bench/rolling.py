@@ -69,7 +69,7 @@ async def by_group(site: Site, size: Size, curves: dict[str, Curve]) -> list[Mea
         made = group(NAME, size.runners)
         made["spec"]["updateStrategy"] = strategy
         await site.api.post(GROUPS, made)
-        await _wait_for(connection, size.runners)
+        await site.settled(1, size.runners, PATIENCE)
         before = (await site.api.get(f"{GROUPS}/{NAME}"))["status"]["currentRevision"]
 
         async def begin() -> None:
