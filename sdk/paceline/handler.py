@@ -46,7 +46,7 @@ class Handler:
     def parse(self, body: str) -> Any:
         """The payload as the function wants it; one that does not fit will not fit the next time either."""
         try:
-            return self.adapter.validator.validate_json(body)  # the adapter's own method does no more, and takes as long
+            return self.adapter.validator.validate_json(body)  # the adapter's own method takes as long again
         except ValidationError as error:
             raise InvalidInputError(problems(self.kind, error)) from None
 

@@ -8,6 +8,7 @@ from functools import partial
 from inspect import isawaitable
 from pathlib import Path
 from traceback import StackSummary, TracebackException
+from types import CodeType
 from typing import Any, Final
 
 from paceline.context import Context, Next
@@ -77,7 +78,7 @@ def settle(handler: Handler, job: Claimed, error: BaseException) -> tuple[str, t
     if isinstance(error, BadPayloadError):
         return str(error), None
     wait, note = _decide(handler.retry, job.tries + 1, error)
-    return _bounded(_told(error) + note), wait
+    return _bounded(_told(error, handler.call) + note), wait
 
 
 def _decide(policy: RetryPolicy, tries: int, error: BaseException) -> tuple[timedelta | None, str]:
@@ -97,11 +98,11 @@ def _decide(policy: RetryPolicy, tries: int, error: BaseException) -> tuple[time
     return usual.after, f"\nThe retry policy failed, so the wait is that of Exponential(): {problem}"
 
 
-def _told(error: BaseException) -> str:
+def _told(error: BaseException, call: Callable[..., object]) -> str:
     summary = _summary(error)
     try:
         trace = TracebackException.from_exception(error, lookup_lines=False, compact=True)
-        _leave_users_frames(trace)
+        _leave_users_frames(trace, getattr(call, "__code__", None))
         if not (trace.stack or trace.__cause__ or trace.__context__ or trace.exceptions):
             return summary
         return f"{summary.partition(chr(10))[0]}\n{''.join(trace.format()).rstrip()}"
@@ -117,17 +118,19 @@ def _summary(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def _leave_users_frames(trace: TracebackException) -> None:
-    """Cut what is ours at the top, also from the errors behind this one."""
+def _leave_users_frames(trace: TracebackException, code: CodeType | None) -> None:
+    """Cut what comes before the handler's own code, also from the errors behind this one."""
     frames = list(trace.stack)
     last = max((index for index, frame in enumerate(frames) if frame.filename in _DOORS), default=-1)
     frames = frames[last + 1 :]
     while frames and _is_ours(frames[0].filename):
         del frames[0]
-    trace.stack = StackSummary.from_list(frames)
+    own = (code.co_filename, code.co_name) if code else None
+    first = next((index for index, frame in enumerate(frames) if (frame.filename, frame.name) == own), 0)
+    trace.stack = StackSummary.from_list(frames[first:])
     for other in (trace.__cause__, trace.__context__, *(trace.exceptions or ())):
         if other is not None:
-            _leave_users_frames(other)
+            _leave_users_frames(other, code)
 
 
 _DOORS: Final = frozenset(each.__code__.co_filename for each in (invoke, Scope.get))
