@@ -59,11 +59,15 @@ async def test_an_api_server_that_is_away_changes_nothing_and_what_was_missed_is
         await site.until(lambda: site.marked("runs"), "runners go on working")
         assert (await site.get("/healthz"))[0] == 200
         way.refuse(False)
+        await site.until(lambda: _forgotten(site, name), "the Runner is forgotten")  # before, the status is an old one
         await site.settled(2)
         assert operator.poll() is None
         assert name not in {each["metadata"]["name"] for each in await site.runners()}
-        assert name not in {each.runner for each in await site.registrations()}
     site.kubeconfig = admin
+
+
+async def _forgotten(site: Site, runner: str) -> bool:
+    return runner not in {each.runner for each in await site.registrations()}
 
 
 async def _absent(site: Site, pod: str) -> bool:
