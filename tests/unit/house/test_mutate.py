@@ -1,5 +1,6 @@
 """The tool that checks the tests: it must itself tell red from green, and from a test that never ran."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,21 @@ def test_every_listed_mutation_still_fits_the_code(tmp_path: Path) -> None:
         copy.write_text(source.read_text())
         mutation.apply(tmp_path)
         assert (REPOSITORY / mutation.test.partition("::")[0]).exists(), mutation.name
+
+
+def test_no_mutation_is_made_in_a_function_that_a_later_schema_version_replaces() -> None:
+    """It would change nothing that runs."""
+    from paceline_dev import REPOSITORY
+
+    defines = re.compile(r"CREATE (?:OR REPLACE )?FUNCTION (paceline\.\w+)\(")
+    newest: dict[str, str] = {}
+    renamed: set[str] = set()
+    for path in sorted((REPOSITORY / "sdk/paceline/sql").glob("*/*.sql")):
+        text = path.read_text()
+        newest |= {name: str(path.relative_to(REPOSITORY)) for name in defines.findall(text)}
+        renamed |= set(re.findall(r"ALTER FUNCTION (paceline\.\w+)\([^)]*\) RENAME", text))
+    for mutation in load():
+        if mutation.file.endswith(".sql"):
+            before = (REPOSITORY / mutation.file).read_text().partition(mutation.find)[0] + mutation.find
+            inside = defines.findall(before)[-1:]
+            assert not inside or inside[0] in renamed or newest[inside[0]] == mutation.file, mutation.name
