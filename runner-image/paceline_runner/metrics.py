@@ -90,7 +90,7 @@ class Metrics:
 
     def done(self, kind: str, seconds: float) -> None:
         """An attempt ended well."""
-        found = self._kinds.get(kind) or self._of(kind)
+        found = self._of(kind)
         found.done += 1
         found.run.add(seconds)
 

@@ -35,10 +35,7 @@ COST_NAMES: Final = tuple(f"{what}_{name.split('_')[0]}" for name in COSTS for w
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How many jobs each has to empty, such that it takes seconds.
-
-    First plans and connections take everybody a third of a second; they are not what is compared.
-    """
+    """How many jobs each has to empty, such that it takes seconds: of one second, a fifth was the machine's mood."""
 
     quick: tuple[int, int, int, int]
     """By batch, for those that claim in batches with asyncpg."""

@@ -14,6 +14,7 @@ from paceline.testing.scratch import free_ports
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import Api
 from support.pg import migrated_template, one_server
+from support.released import RELEASES, Release, unpacked
 
 
 @pytest.fixture(scope="session")
@@ -69,3 +70,9 @@ async def operated(site: Site) -> Site:
     """With an operator that runs."""
     site.start_operator()
     return site
+
+
+@pytest.fixture(params=RELEASES)
+def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """Each version that was released."""
+    return unpacked(tmp_path_factory, request.param)

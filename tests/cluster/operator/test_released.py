@@ -6,15 +6,9 @@ import signal
 import pytest
 
 from cluster.operator.site import Site
-from support.released import RELEASES, Release, unpacked
+from support.released import Release
 
 pytestmark = pytest.mark.timeout(150)
-
-
-@pytest.fixture(params=RELEASES)
-def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """Each of them."""
-    return unpacked(tmp_path_factory, request.param)
 
 
 async def test_it_scales_taints_and_leaves(site: Site, release: Release) -> None:

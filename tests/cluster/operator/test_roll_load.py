@@ -14,7 +14,7 @@ from cluster.place import Json
 from paceline import NewJob
 from paceline.reading import Reader
 from paceline_dev.node.images import Image
-from support.released import RELEASES, Release, unpacked
+from support.released import Release
 
 pytestmark = pytest.mark.timeout(300)
 SIZE = 10
@@ -47,12 +47,6 @@ async def test_ten_runners_under_load_lose_repeat_and_fail_no_job(operated: Watc
     site = operated
     group = site.group(SIZE, slots=2, updateStrategy={**QUICK, "maxSurge": 3})
     await rolled_under_load(site, group, changed(copy.deepcopy(group), VERSION="2"))
-
-
-@pytest.fixture(params=RELEASES)
-def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """Each of them."""
-    return unpacked(tmp_path_factory, request.param)
 
 
 async def test_so_do_ten_that_go_from_a_released_version_to_this_one(operated: Site, release: Release) -> None:

@@ -63,6 +63,7 @@ async def test_an_api_server_that_is_away_changes_nothing_and_what_was_missed_is
         await site.settled(2)
         assert operator.poll() is None
         assert name not in {each["metadata"]["name"] for each in await site.runners()}
+        assert await _forgotten(site, name)
     site.kubeconfig = admin
 
 
