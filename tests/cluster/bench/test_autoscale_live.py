@@ -1,19 +1,13 @@
 """The bench of autoscaling itself, small, on real control planes and a real operator."""
 
 import functools
-import io
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cluster.bench.live import live
 from paceline_bench import autoscale, cycles, simulated, sleeping, waking
-from paceline_bench.bench import Plot, Run
-from paceline_bench.plots import Shown
-from paceline_bench.report import measure, write
-from paceline_dev.progress import PlainReporter
 
 SMALL = autoscale.Size(
     rounds=1,
@@ -28,16 +22,11 @@ SMALL = autoscale.Size(
 
 @pytest.mark.timeout(300)
 async def test_every_figure_is_measured_and_judged_and_what_happened_is_drawn(tmp_path: Path) -> None:
-    drawn = {}
-
-    def draw(plot: Plot, shown: Shown, _: Mapping[str, str], file: Path) -> None:
-        drawn[file.name] = [each.name for each in shown]
-
     bench = replace(autoscale.BENCH, function=functools.partial(autoscale.measure, size=SMALL))
-    result = await measure(bench, Run(report=PlainReporter(io.StringIO())))
+    found = await live(bench, tmp_path)
     turns = {"reconcile_p50_200_groups", "reconcile_p99_200_groups"}
-    assert {each.name for each in result.missing} <= turns, "a group that nobody wakes has its turn every 15 s"
-    told = json.loads(write(result, tmp_path, draw).read_text())
+    assert set(found.missing) <= turns, "a group that nobody wakes has its turn every 15 s"
+    told = found.report
 
     figures = {each["name"]: each for each in told["figures"]}
     assert len(figures[waking.WAKE]["repetitions"]) == SMALL.tries
@@ -57,4 +46,4 @@ async def test_every_figure_is_measured_and_judged_and_what_happened_is_drawn(tm
     assert curves[waking.WANTED]["values"][-1] == SMALL.jobs
     assert max(curves[cycles.WANTED]["values"]) >= SMALL.cycles.burst // 2
     assert all(each["seconds"] == sorted(each["seconds"]) for each in curves.values())
-    assert drawn["autoscale-cycles.svg"] == [cycles.WANTED, cycles.THERE, cycles.WAITING]
+    assert found.drawn["autoscale-cycles.svg"] == [cycles.WANTED, cycles.THERE, cycles.WAITING]
