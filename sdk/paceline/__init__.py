@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from paceline.cron import Cron, CronEntry
     from paceline.errors import (
         DatabaseError,
+        GatewayError,
         InvalidInputError,
         NameTakenError,
         NotAllowedError,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         PacelineError,
         PoolConflictError,
         PoolFullError,
+        RequestMismatchError,
         SchemaError,
         TooManyLanesError,
     )
@@ -33,10 +35,11 @@ if TYPE_CHECKING:
     from paceline.sync import SyncQueue
 
 __all__ = [
-    "Context", "Cron", "CronEntry", "Custom", "DatabaseError", "Enqueued", "Exponential", "Fence", "Fixed", "GiveUp",
-    "Handler", "InvalidInputError", "JobId", "JobInfo", "Jobs", "Linear", "NameTakenError", "Never", "NewJob", "Next",
-    "NotAllowedError", "NotEligibleError", "NotFoundError", "NotInOfficeError", "PacelineError", "PoolConflictError",
-    "PoolFullError", "Queue", "Retry", "RetryPolicy", "SchemaError", "SyncQueue", "TooManyLanesError",
+    "Context", "Cron", "CronEntry", "Custom", "DatabaseError", "Enqueued", "Exponential", "Fence", "Fixed",
+    "GatewayError", "GiveUp", "Handler", "InvalidInputError", "JobId", "JobInfo", "Jobs", "Linear", "NameTakenError",
+    "Never", "NewJob", "Next", "NotAllowedError", "NotEligibleError", "NotFoundError", "NotInOfficeError",
+    "PacelineError", "PoolConflictError", "PoolFullError", "Queue", "RequestMismatchError", "Retry", "RetryPolicy",
+    "SchemaError", "SyncQueue", "TooManyLanesError",
 ]  # fmt: skip
 
 _HOMES: Final = {

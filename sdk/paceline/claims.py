@@ -51,6 +51,13 @@ class Registration:
     revision: str | None = None
 
 
+class Run(NamedTuple):
+    """A claim of a job, by which everything that is said of it is checked."""
+
+    id: JobId
+    fence: Fence
+
+
 class Finished(NamedTuple):
     """A job that was done, its result as JSON, and what its handler wrote meanwhile.
 
@@ -99,6 +106,8 @@ class Beat:
     """It drains because of a taint: what is unfinished at the drain's timeout goes back."""
     held: int = 0
     """How many jobs it has, as the database sees it."""
+    refused: frozenset[Run] = frozenset()
+    """Jobs that it has named and that are not its own any more. Only a gateway is told names."""
 
 
 class Incarnation:
@@ -145,7 +154,7 @@ class Incarnation:
         answer = rows[0]
         return Step(
             verdict=cast(Verdict, answer["verdict"]),
-            jobs=_claimed(answer),
+            jobs=claimed(answer),
             refused=frozenset(JobId(job) for job in answer["refused"] or ()),
             cancelled=frozenset(JobId(job) for job in answer["cancelled"] or ()),
             listening=bool(answer["listening"]),
@@ -231,7 +240,8 @@ class Incarnation:
         return int(await self._database.value("SELECT paceline.deregister($1)", self.id))
 
 
-def _claimed(answer: "Record") -> tuple[Claimed, ...]:
+def claimed(answer: "Record") -> tuple[Claimed, ...]:
+    """The jobs in the arrays of an answer to a claim."""
     ids = answer["ids"]
     if ids is None:
         return ()

@@ -30,6 +30,7 @@ BY_STATE: dict[str, type[errors.PacelineError]] = {
     "PL007": errors.PoolConflictError,
     "PL008": errors.PoolConflictError,
     "PL009": errors.NotInOfficeError,
+    "PL010": errors.RequestMismatchError,
 }
 MIGRATE = "run: paceline migrate"
 UNREADABLE: Final = (

@@ -41,8 +41,16 @@ class NotEligibleError(PacelineError):
     """It cannot lead: its group has no leader, it is not registered, or a taint forbids it."""
 
 
+class RequestMismatchError(PacelineError):
+    """The idempotency key was used for another request."""
+
+
 class SchemaError(PacelineError):
     """The database has no Paceline schema, an older one, or one that this version does not know."""
+
+
+class GatewayError(PacelineError):
+    """The gateway cannot be reached, or does not answer."""
 
 
 class DatabaseError(PacelineError):

@@ -62,7 +62,11 @@ class Line:
                 return await self._connection.fetchval(sql, *args)
 
     async def listen(self, channel: str, heard: Callable[[], None]) -> bool:
-        """Call `heard` at each NOTIFY; whether they come through. Behind PgBouncer neither they nor an error would.
+        """Call `heard` at each NOTIFY; whether they come through."""
+        return await self.hear(channel, lambda _: heard())
+
+    async def hear(self, channel: str, heard: Callable[[str], None]) -> bool:
+        """Call `heard` with what each NOTIFY says; whether they come through. Behind PgBouncer they would not.
 
         The probe alone does not tell: it is sent in our own transaction, and to that PgBouncer may lend the very
         connection that has listened before.
@@ -72,7 +76,7 @@ class Line:
         probe, came = f"paceline_probe_{secrets.token_hex(8)}", asyncio.Event()
         async with self._turn:
             with in_our_words(self.address):
-                await self._connection.add_listener(channel, lambda *_: heard())
+                await self._connection.add_listener(channel, lambda *told: heard(str(told[-1])))
                 await self._connection.add_listener(probe, lambda *_: came.set())
         await self.value("SELECT pg_notify($1, '')", probe)
         try:

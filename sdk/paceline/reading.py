@@ -6,6 +6,7 @@ is asked for with the last row of this one.
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from paceline.database import Database
@@ -14,6 +15,7 @@ from paceline.scaling import DecisionSeen, GroupFound
 from paceline.seen import (
     Attempt,
     DeadJob,
+    DeadPlace,
     GroupSnapshot,
     Health,
     Holder,
@@ -85,12 +87,17 @@ class Reader:
         *,
         state: LiveState | None = None,
         kind: str | None = None,
-        before: JobSeen | None = None,
+        before: JobSeen | JobId | None = None,
         limit: int = 100,
     ) -> list[JobSeen]:
-        """Live jobs; `before` is the last one of the page before."""
+        """Live jobs; `before` is the last one of the page before, or its id."""
         rows = await self._database.rows(
-            "SELECT * FROM paceline.list_jobs($1, $2, $3, $4, $5)", pool, state, kind, before and before.id, limit
+            "SELECT * FROM paceline.list_jobs($1, $2, $3, $4, $5)",
+            pool,
+            state,
+            kind,
+            before.id if isinstance(before, JobSeen) else before,
+            limit,
         )
         return [read(JobSeen, row) for row in rows]
 
@@ -102,10 +109,10 @@ class Reader:
         cause: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        before: DeadJob | None = None,
+        before: DeadJob | DeadPlace | None = None,
         limit: int = 100,
     ) -> list[DeadJob]:
-        """Dead letters, the latest death first; `before` is the last one of the page before."""
+        """Dead letters, the latest death first; `before` is the last one of the page before, or its place."""
         rows = await self._database.rows(
             "SELECT * FROM paceline.list_dead($1, $2, $3, $4, $5, $6, $7)",
             pool,
@@ -117,6 +124,10 @@ class Reader:
             limit,
         )
         return [read(DeadJob, row) for row in rows]
+
+    async def find_dead(self, jobs: Sequence[JobId], pool: str | None = None) -> list[JobId]:
+        """Those of the jobs that are dead letters of a pool, or of any that the login may read."""
+        return list(await self._database.value("SELECT paceline.find_dead($1, $2)", list(jobs), pool))
 
     async def job_detail(self, job: JobId) -> JobDetail | None:
         """A job wherever it is; None if there is none of that id that the login may read."""

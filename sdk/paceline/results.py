@@ -29,15 +29,18 @@ class Outcome:
     state: EndState
     result: JsonValue = None
     error: str | None = None
+    cause: str | None = None
+    """Of a dead letter, in one word."""
 
 
 async def outcome(database: Database, job: JobId) -> Outcome | None:
     """How a job ended; None if it has not, or if the login may not read it."""
-    rows = await database.rows("SELECT state, result, error FROM paceline.outcome($1)", [job])
+    rows = await database.rows("SELECT state, result, error, cause FROM paceline.outcome($1)", [job])
     if not rows:
         return None
     row = rows[0]
-    return Outcome(row["state"], None if row["result"] is None else json.loads(row["result"]), row["error"])
+    result = None if row["result"] is None else json.loads(row["result"])
+    return Outcome(row["state"], result, row["error"], row["cause"])
 
 
 async def wait(database: Database, job_id: JobId, timeout: timedelta) -> Outcome:  # noqa: ASYNC109 -- a cancel would lose the message

@@ -190,10 +190,11 @@ class Attempt:
 
     fence: Fence
     started_at: datetime | None
-    ended_at: datetime
+    ended_at: datetime | None
+    """None: it runs, and has said something."""
     runner: str | None
     revision: str | None
-    outcome: Literal["done", "failed", "lost", "handed_back", "cancelled"]
+    outcome: Literal["running", "done", "failed", "lost", "handed_back", "cancelled"]
     cause: str | None
     error: str | None
     output: str | None
@@ -220,6 +221,14 @@ class DeadJob:
     losses: int
     max_losses: int
     payload: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class DeadPlace:
+    """Where a page of dead letters ended; the dead letter itself may have gone since."""
+
+    died_at: datetime
+    id: JobId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

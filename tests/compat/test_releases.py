@@ -13,9 +13,10 @@ from paceline.migrate import migrate, migrations
 from paceline.queue import Queue
 from paceline.testing import PostgresServer
 from paceline.testing.scratch import free_ports
+from paceline_dev.releases import RELEASES
 from runner.process import there, until
 from support.pg import one_server
-from support.released import RELEASES, Release, unpacked
+from support.released import Release, unpacked
 
 pytestmark = pytest.mark.timeout(120)
 APPS = Path(__file__).parents[1] / "runner" / "apps"

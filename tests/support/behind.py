@@ -11,7 +11,10 @@ import pytest
 from support.bounced import is_bounced
 
 HERE = Path(__file__).parents[1]
-ALWAYS = ("postgres/sdk", "postgres/queue/test_promise_0", "postgres/queue/test_logins", "postgres/test_migrate")
+ALWAYS = (
+    "postgres/sdk", "postgres/gateway/test_answers", "postgres/queue/test_promise_0", "postgres/queue/test_logins",
+    "postgres/test_migrate",
+)  # fmt: skip
 """What a pooler could spoil: connections, transactions that wait for each other, logins, and the advisory lock."""
 NEVER = ("postgres/plans", "postgres/test_server")
 """What is not about our connections: plans are made by the server, and the second is about the server itself."""

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 
 class Proxy:
-    """Stands before a database. `url` is the database's with our address in it."""
+    """Stands before a database or a gateway. `url` is its own with our address in it."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -19,17 +19,32 @@ class Proxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._flows = asyncio.Event()
         self._flows.set()
+        self._dead: list[asyncio.Event] = []
         self._refusing = False
         self._port = 0
 
     @property
     def url(self) -> str:
-        login = self._parts.netloc.rpartition("@")[0]
-        return urlunsplit(self._parts._replace(netloc=f"{login}@127.0.0.1:{self._port}"))
+        login, at, _ = self._parts.netloc.rpartition("@")
+        return urlunsplit(self._parts._replace(netloc=f"{login}{at}127.0.0.1:{self._port}"))
+
+    def lead_to(self, url: str) -> None:
+        """Whoever connects from now on comes to another one."""
+        parts = urlsplit(url)
+        assert parts.hostname is not None
+        assert parts.port is not None
+        self._target = (parts.hostname, parts.port)
 
     def swallow(self) -> None:
         """From now on nothing comes through in either direction, and nobody is told."""
         self._flows.clear()
+
+    def forget(self) -> None:
+        """Swallow what comes on the connections that are there, as a router that was restarted; new ones work."""
+        self._flows.clear()
+        self._dead.append(self._flows)
+        self._flows = asyncio.Event()
+        self._flows.set()
 
     def cut(self) -> None:
         """End all connections."""
@@ -61,8 +76,9 @@ class Proxy:
             self._writers.discard(writer)
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        flows = self._flows
         while data := await reader.read(65_536):
-            await self._flows.wait()
+            await flows.wait()
             writer.write(data)
             await writer.drain()
         raise ConnectionResetError
@@ -79,4 +95,5 @@ async def proxy(url: str) -> AsyncIterator[Proxy]:
     finally:
         server.close()
         made.cut()
-        made._flows.set()
+        for flows in (*made._dead, made._flows):
+            flows.set()

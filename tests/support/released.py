@@ -1,23 +1,18 @@
 """Releases as their users have them: the wheel of the commit that was released, unpacked."""
 
-import io
 import os
+import shutil
 import subprocess
 import sys
-import tarfile
-import tomllib
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from paceline_dev import REPOSITORY
-from paceline_dev.cache import cache_root
+from paceline_dev.progress import PlainReporter
+from paceline_dev.releases import NoHistoryError, source_tree
 from support.shared import shared
-
-RELEASES: dict[str, str] = tomllib.loads((REPOSITORY / "releases.toml").read_text())["releases"]
-"""The commit of each version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +42,25 @@ class Release:
 
 def unpacked(factory: pytest.TempPathFactory, version: str) -> Release:
     """Build it, once for a commit. A clone without history cannot; what is not in a whole history is an error."""
-    commit = RELEASES[version]
-    if _git("cat-file", "-e", f"{commit}^{{commit}}").returncode != 0:
-        shallow = _git("rev-parse", "--is-shallow-repository")
-        if shallow.returncode != 0 or shallow.stdout.strip() == b"true":
-            pytest.skip(f"the history is not here to build release {version} from: git fetch --unshallow")
-        raise AssertionError(f"releases.toml: there is no commit {commit}, which {version} is said to be")
-    folder = cache_root() / "releases" / f"{version}-{commit[:12]}"
+    try:
+        source = source_tree(version, PlainReporter())
+    except NoHistoryError as error:
+        pytest.skip(str(error))
+    folder = source.with_name(source.name.replace("source", "wheel"))
 
     def build(_: int) -> tuple[object, dict[str, str]]:
         if not folder.exists():
-            _build(commit, folder, factory.mktemp("release"))
+            _build(source, folder, factory.mktemp("release"))
         return None, {"folder": str(folder)}
 
     return Release(version, Path(shared(factory, f"release-{version}", build)["folder"]))
 
 
-def _build(commit: str, folder: Path, scratch: Path) -> None:
-    source = _git("archive", commit)
-    with tarfile.open(fileobj=io.BytesIO(source.stdout)) as archive:
-        archive.extractall(scratch / "source", filter="data")
+def _build(source: Path, folder: Path, scratch: Path) -> None:
+    shutil.copytree(source, scratch / "source")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "--wheel-dir", scratch, scratch / "source"], check=True)
     (wheel,) = scratch.glob("*.whl")
     draft = folder.with_suffix(f".{os.getpid()}")
-    zipfile.ZipFile(wheel).extractall(draft)  # noqa: S202 -- we have just built it
+    zipfile.ZipFile(wheel).extractall(draft)
     draft.rename(folder)
-
-
-def _git(*words: str) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(["git", "-C", REPOSITORY, *words], capture_output=True, check=False)

@@ -95,4 +95,17 @@ TICKS = (
         True,
         given=(DUE("infinity", "-infinity"),),
     ),
+    Hot(
+        "tick with 50 calls that took too long",
+        TICK,
+        {"job": 1200, "incarnation": 500, "key": 1300},
+        "as the review above, and each of the 50 eight times",
+        True,
+        given=(
+            DUE("infinity", "-infinity"),
+            "INSERT INTO paceline.call SELECT id, now() - interval '1 second' FROM "
+            "(SELECT id FROM paceline.job WHERE state = 'r' ORDER BY id LIMIT 50) j",
+            "UPDATE paceline.job SET awaited = true WHERE id IN (SELECT job FROM paceline.call)",
+        ),
+    ),
 )

@@ -196,4 +196,27 @@ WRITES = (
         50,
         "SELECT array_agg(id) FROM (SELECT id FROM paceline.dead LIMIT 50) x",
     ),
+    Hot(
+        "wait for 50",
+        "SELECT count(*) FROM paceline.await_outcome($1)",
+        {"job": 250},
+        "each of the 50 found, locked, written, and looked at again",
+        0,
+        "SELECT array_agg(id) FROM (SELECT id FROM paceline.job WHERE state = 'r' ORDER BY id LIMIT 50) j",
+    ),
+    Hot(
+        "look at 50 that have ended",
+        "SELECT count(state) FROM paceline.await_outcome($1)",
+        {"history": 100},
+        "each of the 50",
+        50,
+        "SELECT array_agg(id) FROM (SELECT id FROM paceline.history ORDER BY id DESC LIMIT 50) h",
+    ),
+    Hot(
+        "enqueue once",
+        "SELECT created FROM paceline.enqueue_once('k', '', 60, '{30}', 'builds', '{kind1}', '{1}')",
+        {"job": 4},
+        "only its lane, and the job itself to be marked",
+        True,
+    ),
 )

@@ -41,7 +41,7 @@ async def test_every_end_is_told(queue: Queue, register: Register, tick: Tick) -
     found = {kind: await wait(queue.database, job, LONG) for kind, job in ids.items()}
     assert found == {
         "done": Outcome("done"),
-        "dead": Outcome("dead", error="broken"),
+        "dead": Outcome("dead", error="broken", cause="Failed"),
         "cancelled": Outcome("cancelled"),
         "expired": Outcome("expired"),
     }
