@@ -1,0 +1,84 @@
+"""The application: its routes, what stands before them, and what they share while it runs."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from typing import Final
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from paceline_gateway import call, cluster, cron, dead, docs, health, jobs, pools, problem
+from paceline_gateway.door import Door
+from paceline_gateway.headers import SafeHeaders
+from paceline_gateway.limits import Bodies, Limits
+from paceline_gateway.metrics import Counting, Metrics
+from paceline_gateway.runners import poll, socket
+from paceline_gateway.services import opened
+from paceline_gateway.settings import Settings
+
+PAUSE_SECONDS: Final = 1.0
+log = logging.getLogger("paceline.gateway")
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """A gateway that connects to its database when it starts, however long that takes: it is unready until then."""
+    metrics = Metrics()
+
+    @contextlib.asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        tried = asyncio.Event()
+        keeping = asyncio.create_task(_keep_open(app, settings, metrics, tried))
+        await tried.wait()
+        try:
+            yield
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+
+    app = FastAPI(
+        title="Paceline gateway",
+        summary="Jobs for producers, answers for callers, work for runners that dial out.",
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.metrics = metrics
+    app.state.services = None
+    problem.install(app)
+    docs.install(app)
+    # most used first: each costs 15 us
+    for part in (jobs, poll, call, socket, dead, cron, pools, cluster, health, docs):
+        app.include_router(part.router)
+    # the last one that is added is the first one that a request meets
+    app.add_middleware(Bodies, settings=settings)
+    app.add_middleware(Door)
+    app.add_middleware(Limits, settings=settings)
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=settings.origins, allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key"], expose_headers=["Retry-After"],
+            max_age=600,
+        )  # fmt: skip
+    app.add_middleware(SafeHeaders, tls=settings.tls_certificate is not None)
+    app.add_middleware(Counting, metrics=metrics)
+    return app
+
+
+async def _keep_open(app: FastAPI, settings: Settings, metrics: Metrics, tried: asyncio.Event) -> None:
+    """Connect, again and again if need be; stay until we are cancelled."""
+    told = ""
+    while True:
+        try:
+            async with opened(settings, metrics) as services:
+                app.state.services = services
+                tried.set()
+                await asyncio.get_running_loop().create_future()
+        except Exception as error:  # whatever it is, it is said and tried again
+            if str(error) != told:
+                log.warning("waiting for the database: %s", error)
+                told = str(error)
+        finally:
+            tried.set()
+        await asyncio.sleep(PAUSE_SECONDS)

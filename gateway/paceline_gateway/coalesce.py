@@ -1,0 +1,71 @@
+"""Single enqueues that come at the same time are one enqueue of many."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from paceline.database import Database
+from paceline.errors import DatabaseError, PacelineError, PoolFullError
+from paceline.job import Enqueued, NewJob
+from paceline.once import enqueue_once
+from paceline.queue import Queue
+from paceline_gateway.metrics import Metrics
+from paceline_gateway.together import Together
+
+LARGE: Final = 2**16
+"""Characters of a payload: a larger one goes alone, or 500 of them could be one statement of 500 MB."""
+
+
+class Wanted(NamedTuple):
+    """A job, and how long its caller waits for its end; None: not at all."""
+
+    job: NewJob
+    wait: timedelta | None = None
+
+
+class Coalescer:
+    """Enqueues for many callers."""
+
+    def __init__(self, database: Database, metrics: Metrics) -> None:
+        """Into a database that is open."""
+        self._database, self._metrics = database, metrics
+        self._under_way: dict[tuple[str, bool], Together[Wanted, Enqueued]] = {}
+
+    async def enqueue(self, pool: str, job: NewJob, wait: timedelta | None = None) -> Enqueued:
+        """One job; whatever is wrong with it is its caller's alone to hear."""
+        wanted, place = Wanted(job, wait), (pool, wait is not None)
+        if len(job.body) > LARGE:
+            return (await self._put(pool, [wanted]))[0]
+        together = self._under_way.get(place)
+        if together is None:
+            together = self._under_way[place] = Together(lambda some: self._send(pool, some))
+        try:
+            return await together.do(wanted)
+        finally:
+            if together.idle:  # names of pools that there never were must not stay
+                self._under_way.pop(place, None)
+
+    async def _send(self, pool: str, some: Sequence[Wanted]) -> list[Enqueued | PacelineError]:
+        try:
+            return list(await self._put(pool, some))
+        except DatabaseError:  # it may have been committed or not: nobody tries again for the callers
+            raise
+        except PacelineError as error:
+            if len(some) == 1:
+                return [error]
+        # one of them is at fault, or the pool has room for some of them only
+        answers: list[Enqueued | PacelineError] = []
+        for each in some:
+            if answers and isinstance(answers[-1], PoolFullError):  # no room for one: none for those behind it
+                answers.append(answers[-1])
+            else:
+                answers += await self._send(pool, [each])
+        return answers
+
+    async def _put(self, pool: str, some: Sequence[Wanted]) -> list[Enqueued]:
+        jobs = [each.job for each in some]
+        waits = [each.wait for each in some if each.wait is not None]
+        with self._metrics.writing("enqueue"):
+            if waits:
+                return await enqueue_once(self._database, pool, jobs, waits=waits)
+            return await Queue(self._database, pool).enqueue_many(jobs)

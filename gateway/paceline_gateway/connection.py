@@ -1,0 +1,72 @@
+"""uvicorn's connection, with a clock for what comes between requests.
+
+uvicorn waits for ever for a first byte, for the rest of a head, and for the rest of a body that was answered before its
+end; and it collects a head of any size. Here each of these has an end. Once a head is complete limits.py takes over.
+"""
+
+import asyncio
+from typing import Final
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from paceline_gateway.limits import MOST_HEAD
+
+HEAD_SECONDS: Final = 15.0
+
+
+class Connection(HttpToolsProtocol):
+    """Closes whoever takes too long, or too many words, to say what it wants."""
+
+    head_seconds = HEAD_SECONDS
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """The first head is awaited from now on."""
+        super().connection_made(transport)
+        self._in_head, self._head_bytes = False, 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is awaited any more."""
+        self._head_is_here()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """What comes while no request is served must become one in time."""
+        self._head_bytes += len(data)
+        super().data_received(data)
+        if self.transport.is_closing() or self.transport.get_protocol() is not self:
+            return
+        if self._in_head and self._head_bytes > MOST_HEAD:
+            self._refuse(431)
+        elif not self._serving:
+            self._await_head()
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        self._in_head, self._head_bytes = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """A head is complete."""
+        self._head_is_here()
+        super().on_headers_complete()
+
+    @property
+    def _serving(self) -> bool:
+        return not getattr(self.cycle, "response_complete", True)  # there is none before the first request
+
+    def _await_head(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(self.head_seconds, self._refuse, 408)
+
+    def _head_is_here(self) -> None:
+        self._in_head = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _refuse(self, status: int) -> None:
+        if self._in_head and not self._serving:
+            self.transport.write(STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
+        self.transport.close()

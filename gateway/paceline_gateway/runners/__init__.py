@@ -1,0 +1,1 @@
+"""Runners that dial out: by long poll or by WebSocket, as docs/reference/runner-protocol.md says."""

@@ -1,0 +1,95 @@
+"""What the routes of one gateway share: the database, and who is let in. Nothing of it outlives the process."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from fastapi import Request, WebSocket
+from starlette.types import Scope
+
+from paceline.answers import Answers
+from paceline.database import Database
+from paceline.dialled import Dialling
+from paceline.errors import PacelineError
+from paceline.queue import Queue
+from paceline.tokens import Tokens
+from paceline_gateway.auth import Gate
+from paceline_gateway.coalesce import Coalescer
+from paceline_gateway.known import KnownTokens
+from paceline_gateway.metrics import Metrics
+from paceline_gateway.problem import Problem
+from paceline_gateway.runners.desk import Desk
+from paceline_gateway.runners.hub import Hub
+from paceline_gateway.settings import Settings
+
+TICK_SECONDS: Final = 1.0
+log = logging.getLogger("paceline.gateway")
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """One for a process."""
+
+    settings: Settings
+    database: Database
+    gate: Gate
+    answers: Answers
+    coalescer: Coalescer
+    dialling: Dialling
+    desk: Desk
+    hub: Hub
+    metrics: Metrics
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when it is told to leave: from then on it is unready."""
+    leaving: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the gateway is about to close: whoever waits is to be told."""
+
+
+@contextlib.asynccontextmanager
+async def opened(settings: Settings, metrics: Metrics) -> AsyncIterator[Services]:
+    """Connect, and close in the end."""
+    async with await Database.open(
+        settings.database_url, size=settings.connections, application="paceline-gateway"
+    ) as database:
+        listen = settings.listen_url or settings.database_url
+        answers, dialling = Answers(database, listen), Dialling(database)
+        leaving = asyncio.Event()
+        hub = Hub(dialling, listen, metrics, leaving)
+        gate = Gate(database, KnownTokens(listen), required=settings.auth)
+        await Tokens(database).find("")  # an old schema and a login without its grant are said now
+        ticking = asyncio.create_task(_tick(Queue(database)))
+        try:
+            async with gate.running(), answers.running(), hub.running():
+                yield Services(
+                    settings, database, gate, answers, Coalescer(database, metrics), dialling, Desk(dialling, metrics),
+                    hub, metrics, leaving=leaving,
+                )  # fmt: skip
+        finally:
+            ticking.cancel()
+            await asyncio.gather(ticking, return_exceptions=True)
+
+
+async def _tick(queue: Queue) -> None:
+    """The housekeeping, also where no runner with a login does it."""
+    while True:
+        await asyncio.sleep(TICK_SECONDS)
+        try:
+            await queue.tick()
+        except PacelineError as error:
+            log.debug("housekeeping: %s", error)
+
+
+def services_of(connection: Request | WebSocket) -> Services:
+    """The services of the app that a request came to."""
+    return services_in(connection.scope)
+
+
+def services_in(scope: Scope) -> Services:
+    """The same, for what stands before the routes; 503 while there are none."""
+    found: Services | None = scope["app"].state.services
+    if found is None:
+        raise Problem(503, "starting", "the gateway has not reached its database yet: try again")
+    return found

@@ -1,0 +1,190 @@
+"""Calls over processes that are killed: a gateway, the runner, the database; and callers who hang up."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gateway.calls.conftest import Called, GatewayProcess, Serve
+from gateway.conftest import state, until
+from paceline.database import Database
+from paceline.migrate import migrate
+from paceline.queue import Queue
+from paceline.reading import Reader
+from paceline.testing import PostgresServer
+from paceline.tokens import Tokens
+from runner.process import RunnerProcess, StartRunner, there
+
+KEY = {"Idempotency-Key": "order-7"}
+WAIT = {"kind": "wait", "payload": "go"}
+"""A job that is done when the file `go` is there."""
+
+
+async def begun(scratch: Path) -> list[str]:
+    """The tries that have begun, one at least."""
+    return (await there(scratch / "begun")).splitlines()
+
+
+async def test_a_runner_answers(serve: Serve, caller: Called, start: StartRunner) -> None:
+    await start("r1")
+    answer = await (await caller(await serve())).post("/v1/call", json={"kind": "mail", "payload": {"to": "ann"}})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["result"]["to"] == "ann"
+
+
+async def test_a_gateway_is_killed_and_the_caller_gets_the_answer_at_another(
+    serve: Serve, caller: Called, start: StartRunner, scratch: Path
+) -> None:
+    await start("r1")
+    killed, other = await serve(), await serve()
+    first = asyncio.create_task((await caller(killed)).post("/v1/call", json=WAIT, headers=KEY))
+    await begun(scratch)
+    killed.send(signal.SIGKILL)
+    with pytest.raises(httpx.TransportError):
+        await first
+    second = asyncio.create_task((await caller(other)).post("/v1/call", json=WAIT, headers=KEY))
+    (scratch / "go").touch()
+    answer = (await second).json()
+    assert answer["result"] == "seen"
+    assert len(await begun(scratch)) == 1
+    late = await (await caller(other)).post("/v1/call", json=WAIT, headers=KEY)
+    assert late.json() == answer
+
+
+async def test_a_call_whose_gateway_was_killed_does_not_run_on(
+    serve: Serve, caller: Called, start: StartRunner, scratch: Path, queue: Queue
+) -> None:
+    await start("r1")
+    killed = await serve()
+    call = asyncio.create_task((await caller(killed)).post("/v1/call", json={**WAIT, "timeout_seconds": 3}))
+    await begun(scratch)
+    killed.send(signal.SIGKILL)
+    with pytest.raises(httpx.TransportError):
+        await call
+    job, _ = (await there(scratch / "cancelled")).split()  # the handler was told
+
+    async def over() -> bool:
+        return await state(queue, int(job)) in ("cancelled", "dead")
+
+    await until(over)
+
+
+async def test_a_runner_that_is_killed_is_named(
+    serve: Serve, caller: Called, start: StartRunner, scratch: Path
+) -> None:
+    runner = await start("r1")
+    call = asyncio.create_task((await caller(await serve())).post("/v1/call", json=WAIT))
+    await begun(scratch)
+    runner.send(signal.SIGKILL)
+    answer = await call
+    assert (answer.status_code, answer.json()["error"]) == (502, "runner_failed")
+    assert answer.json()["detail"] == "Runner r1 disconnected mid-job"
+
+
+async def test_with_a_key_another_runner_does_it_when_one_is_killed(
+    serve: Serve, caller: Called, start: StartRunner, scratch: Path
+) -> None:
+    runner = await start("r1")
+    call = asyncio.create_task((await caller(await serve())).post("/v1/call", json=WAIT, headers=KEY))
+    await begun(scratch)
+    runner.send(signal.SIGKILL)
+    await start("r2")
+    (scratch / "go").touch()
+    assert (await call).json()["result"] == "seen"
+
+
+async def test_who_hangs_up_takes_the_job_with_him(
+    serve: Serve, caller: Called, start: StartRunner, scratch: Path, queue: Queue
+) -> None:
+    await start("r1")
+    call = asyncio.create_task((await caller(await serve())).post("/v1/call", json=WAIT))
+    await begun(scratch)
+    call.cancel()
+    job, _ = (await there(scratch / "cancelled")).split()
+
+    async def cancelled() -> bool:
+        return await state(queue, int(job)) == "cancelled"
+
+    await until(cancelled)
+
+
+async def test_who_hangs_up_with_a_key_may_come_back(
+    serve: Serve, caller: Called, start: StartRunner, scratch: Path, queue: Queue
+) -> None:
+    await start("r1")
+    gateway = await serve()
+    client = await caller(gateway)
+    call = asyncio.create_task(client.post("/v1/call", json=WAIT, headers=KEY))
+    await begun(scratch)
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+
+    async def noticed() -> bool:
+        return 'code="499"' in (await client.get("/metrics")).text
+
+    await until(noticed)
+    (job,) = await Reader(queue.database).list_jobs("builds")
+    assert (job.state, job.cancelling) == ("running", False)
+    again = asyncio.create_task(client.post("/v1/call", json=WAIT, headers=KEY))
+    (scratch / "go").touch()
+    assert (await again).json()["result"] == "seen"
+    assert len(await begun(scratch)) == 1
+    assert not (scratch / "cancelled").exists()
+
+
+async def test_a_gateway_that_leaves_sends_callers_with_a_key_away_and_answers_the_others(
+    serve: Serve, caller: Called, start: StartRunner, scratch: Path, queue: Queue
+) -> None:
+    await start("r1")
+    leaving, other = await serve(), await serve()
+    at = await caller(leaving)
+    keyed = asyncio.create_task(at.post("/v1/call", json=WAIT, headers=KEY))
+    plain = asyncio.create_task(at.post("/v1/call", json=WAIT))
+    followed = (await (await caller(other)).post("/v1/jobs", json={**WAIT, "delay_seconds": 3600})).json()["id"]
+    follower = asyncio.create_task(at.get(f"/v1/jobs/{followed}", params={"wait": 300}))
+
+    async def all_wait() -> bool:
+        waiting = await queue.database.value("SELECT count(*) FROM paceline.job WHERE awaited")
+        return waiting == 3 and len(await begun(scratch)) == 2
+
+    await until(all_wait)
+    leaving.send(signal.SIGTERM)
+    sent_away = await keyed
+    assert (sent_away.status_code, sent_away.json()["error"]) == (503, "leaving")
+    assert sent_away.headers["retry-after"]
+    assert (await follower).json()["state"] == "scheduled"
+    again = asyncio.create_task((await caller(other)).post("/v1/call", json=WAIT, headers=KEY))
+    (scratch / "go").touch()
+    assert [(await each).json()["result"] for each in (plain, again)] == ["seen", "seen"]
+    assert await leaving.ended() == 0
+
+
+async def test_a_call_outlives_a_restart_of_the_database(scratch: Path) -> None:
+    server = await asyncio.to_thread(PostgresServer.start)
+    try:
+        await migrate(server.url)
+        async with await Database.open(server.url) as database:
+            token = await Tokens(database).create("pk", pool="builds")
+        runner = await RunnerProcess.start(server.url, scratch, "r1")
+        gateway = await GatewayProcess.serve(server.url)
+        try:
+            async with gateway.client(token) as client:
+                call = asyncio.create_task(client.post("/v1/call", json={**WAIT, "timeout_seconds": 300}))
+                await begun(scratch)
+                await asyncio.to_thread(server.halt)
+                away = await client.post("/v1/call", json=WAIT)
+                assert (away.status_code, away.json()["error"]) == (503, "database")
+                await asyncio.to_thread(server.resume)
+                (scratch / "go").touch()
+                answer = await call
+                assert answer.status_code == 200, answer.text
+                assert answer.json()["result"] == "seen"
+            async with await Database.open(server.url) as database:
+                assert not await Reader(database).list_dead("builds")
+        finally:
+            await runner.end()
+            await gateway.end()
+    finally:
+        await asyncio.to_thread(server.stop)

@@ -1,0 +1,152 @@
+"""Gateways on ports of their own, in this process or as processes, with a database and tokens of each test's own."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import httpx
+import pytest
+import uvicorn
+
+from paceline.database import Database
+from paceline.job import JobId
+from paceline.queue import Queue
+from paceline.reading import Reader
+from paceline.testing import PostgresServer
+from paceline.testing.scratch import free_ports
+from paceline.tokens import Tokens
+from paceline_gateway.app import create_app
+from paceline_gateway.serve import bound, configured
+from paceline_gateway.settings import Settings
+from support.pg import logins, migrated_template, one_server
+
+Client: TypeAlias = httpx.AsyncClient
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
+    """One server is enough here: tests/postgres proves the promises on each version."""
+    return one_server(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def template(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return migrated_template(tmp_path_factory, postgres)
+
+
+@pytest.fixture
+async def migrated(postgres: PostgresServer, template: str) -> AsyncIterator[str]:
+    async with postgres.database(template) as url:
+        yield url
+
+
+@pytest.fixture
+async def database(migrated: str) -> AsyncIterator[Database]:
+    """The owner's."""
+    async with await Database.open(migrated) as opened:
+        yield opened
+
+
+@pytest.fixture
+def queue(database: Database) -> Queue:
+    return Queue(database, "builds")
+
+
+@pytest.fixture
+def tokens(database: Database) -> Tokens:
+    return Tokens(database)
+
+
+@dataclass
+class Site:
+    """Where gateways run; each has a login that may do what a gateway must, and no more."""
+
+    url: str
+    tokens: Tokens
+    gateways: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
+
+    async def start(self, **settings: Any) -> str:
+        """One more gateway; its address."""
+        (port,) = free_ports(1)
+        chosen = Settings(database_url=self.url, host="127.0.0.1", port=port, **settings)
+        app = create_app(chosen)
+        server = uvicorn.Server(configured(app, chosen))
+        serving = asyncio.create_task(server.serve(bound(chosen.host, port)))
+
+        async def stop() -> None:
+            app.state.services.leaving.set()
+            server.should_exit = True
+            await serving
+
+        self.gateways.push_async_callback(stop)
+        while not server.started:
+            if serving.done():
+                serving.result()
+            await asyncio.sleep(0.01)
+        return f"http://127.0.0.1:{port}"
+
+    async def client(self, address: str, token: str) -> Client:
+        """Somebody who comes with a token."""
+        headers = {"authorization": f"Bearer {token}"}
+        return await self.gateways.enter_async_context(httpx.AsyncClient(base_url=address, headers=headers, timeout=40))
+
+
+@pytest.fixture
+async def site(database: Database, migrated: str, tokens: Tokens) -> AsyncIterator[Site]:
+    async with logins(database, migrated) as login_url:
+        made = Site(await login_url("gateway"), tokens)
+        async with made.gateways:
+            yield made
+
+
+@pytest.fixture
+async def address(site: Site) -> str:
+    """A gateway."""
+    return await site.start()
+
+
+@pytest.fixture
+async def producer(site: Site, address: str) -> Client:
+    """Somebody who may enqueue into the pool `builds` at it."""
+    return await site.client(address, await site.tokens.create("pk", pool="builds"))
+
+
+@pytest.fixture
+async def runner(site: Site, address: str) -> Client:
+    """The runner `laptop` of that pool."""
+    return await site.client(address, await site.tokens.create("rk", pool="builds", runner="laptop"))
+
+
+@pytest.fixture
+async def admin(site: Site, address: str) -> Client:
+    return await site.client(address, await site.tokens.create("ak"))
+
+
+async def until(true: Callable[[], Awaitable[object]]) -> None:
+    """Wait for something that nobody tells."""
+    while not await true():  # noqa: ASYNC110 -- the database does not say when
+        await asyncio.sleep(0.01)
+
+
+async def state(queue: Queue, job: int) -> str:
+    """Of a job."""
+    seen = await Reader(queue.database).job_detail(JobId(job))
+    assert seen is not None
+    return seen.state
+
+
+Registered: TypeAlias = Callable[..., Awaitable[int]]
+
+
+@pytest.fixture
+def register(runner: Client) -> Registered:
+    """Register the runner; its incarnation."""
+
+    async def make(**hello: Any) -> int:
+        answer = await runner.post("/runner/register", json={"kinds": ["*"], "slots": 2, **hello})
+        assert answer.status_code == 200, answer.text
+        return int(answer.json()["incarnation"])
+
+    return make

@@ -1,0 +1,65 @@
+"""Whatever the OpenAPI document allows or forbids, the gateway answers as it says, and never by a fault of its own."""
+
+import asyncio
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from gateway.conftest import Site
+from paceline_gateway.app import create_app
+from paceline_gateway.settings import Settings
+
+DOCUMENT: dict[str, Any] = create_app(Settings(database_url="postgresql://nowhere/none")).openapi()
+OPERATIONS = [
+    (method, path) for path, methods in DOCUMENT["paths"].items() if path.startswith("/v1/") for method in methods
+]
+CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
+EXAMPLES = 10
+"""Of each sort and operation: 340 requests in all."""
+
+
+def test_all_routes_are_in_the_document() -> None:
+    assert {path for _, path in OPERATIONS} == {
+        "/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/logs", "/v1/jobs/{job}/cancel", "/v1/jobs/{job}/retry",
+        "/v1/call", "/v1/dead", "/v1/dead/redrive", "/v1/dead/purge", "/v1/cron", "/v1/cron/{name}",
+        "/v1/cron/{name}/pause", "/v1/cron/{name}/resume", "/v1/pools",
+    }  # fmt: skip
+
+
+def waits(body: dict[str, Any]) -> bool:
+    """Whether a call would be waited for."""
+    seconds = body.get("timeout_seconds", 30)
+    return isinstance(seconds, int | float) and seconds > 0
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.name.lower())
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+async def test_it_answers_as_the_document_says(
+    site: Site, address: str, method: str, path: str, mode: GenerationMode
+) -> None:
+    token = await site.tokens.create("ak")
+    headers = {"authorization": f"Bearer {token}"}
+    operation = schemathesis.openapi.from_dict(DOCUMENT)[path][method]
+
+    @settings(
+        max_examples=EXAMPLES, derandomize=True, database=None, deadline=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def ask(case: schemathesis.Case[Any]) -> None:
+        if path == "/v1/call" and isinstance(case.body, dict) and waits(case.body):
+            case.body["timeout_seconds"] = 0.05  # nobody is there to do it
+        if "wait" in case.query:
+            case.query["wait"] = 0
+        answer = case.call_and_validate(base_url=address, headers=headers, checks=CHECKS, timeout=30)
+        assert answer.status_code < 500 or (path, answer.status_code) == ("/v1/call", 504)
+
+    await asyncio.to_thread(ask)
