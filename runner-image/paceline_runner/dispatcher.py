@@ -14,9 +14,9 @@ from enum import Enum
 from typing import Final, Literal
 
 from paceline.claims import Step
-from paceline.errors import DatabaseError
 from paceline.job import JobId
 from paceline_runner.metrics import Metrics
+from paceline_runner.ports import AWAY
 from paceline_runner.running import Stop
 from paceline_runner.settings import Settings
 from paceline_runner.tenure import Tenure
@@ -107,7 +107,7 @@ class Dispatcher:
         """The one that is always there: it also polls, and decides when it is over."""
         while True:
             exchange = asyncio.create_task(self._exchange())
-            # a database that is half gone never answers: the end of the registration ends the wait
+            # whoever is half gone never answers: the end of the registration ends the wait
             await asyncio.wait({exchange, lost}, return_when=asyncio.FIRST_COMPLETED)
             if not exchange.done():
                 exchange.cancel()
@@ -129,15 +129,15 @@ class Dispatcher:
                 await self._exchange()
 
     async def _exchange(self) -> Step | None:
-        """Bring results, fetch jobs. None: the database did not answer; what we owe it is kept."""
+        """Bring results, fetch jobs. None: nobody answered; what we owe is kept."""
         try:
             if self._astray and not self._in_flight:
                 await self._find_astray()
             if self._bench.owed.failed or self._bench.owed.back:
                 await self._bring_back()
             return await self._step()
-        except (DatabaseError, TimeoutError) as error:
-            log.warning("the database does not answer: %s", error)
+        except AWAY as error:
+            log.warning("no answer: %s", error)
             await asyncio.sleep(min(1.0, self._settings.heartbeat / 10))
         return None
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 
 from paceline.claims import Beat
 from paceline.errors import PacelineError
-from paceline.line import Line
+from paceline_runner.ports import Lifeline, Way
 from paceline_runner.settings import MARGIN, Settings
 from paceline_runner.tenure import Tenure
 
@@ -25,7 +25,7 @@ FENCED: Final = 70
 LOOK: Final = 0.2
 FOR_GOOD: Final = {
     "Replaced": "another process has registered under its name",
-    "Revoked": "its login may no longer be a runner of the pool",
+    "Revoked": "its login or its token may no longer be a runner of the pool",
     "GroupDeleted": "its group was deleted",
 }
 """Ends of a registration after which a new one would be wrong."""
@@ -47,6 +47,8 @@ class Keeper(threading.Thread):
     def __init__(
         self,
         settings: Settings,
+        way: Way,
+        loop: asyncio.AbstractEventLoop,
         *,
         holding: Callable[[], int],
         kill: Callable[[], None],
@@ -54,13 +56,14 @@ class Keeper(threading.Thread):
         beaten: Callable[[Beat], None],
         stuck: Callable[[], Stuck | None],
     ) -> None:
-        """`kill` ends the children, `renewed` lets them live longer; all may be called from this thread."""
+        """`kill` ends the children, `renewed` lets them live longer; all may be called from this thread.
+
+        `loop` is this thread's, and the way's.
+        """
         super().__init__(name="paceline-keeper", daemon=True)
-        self._settings = settings
+        self._settings, self._way, self._loop = settings, way, loop
         self._holding, self._kill, self._renewed, self._beaten = holding, kill, renewed, beaten
         self._stuck = stuck
-        self._loop = asyncio.new_event_loop()
-        self._kept: asyncio.Future[None] | None = None
         self.last_beat: float | None = None
         """When the last heartbeat was accepted, by the wall clock: for people."""
 
@@ -100,7 +103,7 @@ class Keeper(threading.Thread):
 
     def die(self, reason: str, code: int = FENCED) -> NoReturn:
         """End the process here and now."""
-        log.critical("runner %s %s: it lets go of its jobs and ends", self._settings.name, reason)
+        log.critical("runner %s %s: it lets go of its jobs and ends", self._way.runner, reason)
         for stream in (sys.stderr, sys.stdout):
             stream.flush()
         os._exit(code)
@@ -110,58 +113,61 @@ class Keeper(threading.Thread):
         self._kill()
         try:
             async with asyncio.timeout(self._settings.heartbeat):
-                line = await Line.open(self._settings.listen_url or self._settings.database_url)
-                incarnation = tenure.incarnation.over(line)
-                await (incarnation.deregister() if stuck.leaving else incarnation.fence("HandlerStuck"))
+                line = await self._way.lifeline(tenure.incarnation, lambda: None, lambda _: None)
+                await line.abandon(leaving=stuck.leaving)
         except (PacelineError, TimeoutError) as error:
             log.warning("could not give the jobs back: %s", error)
         self.die(stuck.reason, 0 if stuck.leaving else FENCED)
 
     async def _beat(self, tenure: Tenure) -> None:
-        """Heartbeats, and LISTEN on the same connection."""
-        line: Line | None = None
-        interval = self._settings.heartbeat
+        """Heartbeats, on a connection that also tells of work."""
+        line: Lifeline | None = None
+        interval, pauses = self._settings.heartbeat, self._way.pauses()
         try:
             while tenure.cause is None:
                 try:
                     line = await self._connected(line, tenure)
                     sent = time.monotonic()
                     async with asyncio.timeout(interval):
-                        beat = await tenure.incarnation.over(line).heartbeat()
+                        beat = await line.heartbeat()
                 except (PacelineError, TimeoutError) as error:
                     tenure.listening = False
                     if line is not None:
                         line.close()
-                        log.warning("no heartbeat: %s", str(error) or "the database does not answer")
+                        log.warning("no heartbeat: %s", str(error) or f"{self._way.place} does not answer")
                     line = None
-                    await asyncio.sleep(min(1.0, interval / 5))
+                    await asyncio.sleep(min(next(pauses), interval / 5))
                     continue
                 self._heard(tenure, beat, sent)
+                pauses = self._way.pauses()
                 await line.until_closed(sent + interval - time.monotonic())
         finally:
             if line is not None:
                 line.close()
 
-    async def _connected(self, line: Line | None, tenure: Tenure) -> Line:
+    async def _connected(self, line: Lifeline | None, tenure: Tenure) -> Lifeline:
         if line is not None and not line.closed:
             return line
-        line = await Line.open(
-            self._settings.listen_url or self._settings.database_url, timeout=self._settings.heartbeat
-        )
-        tenure.listening = await line.listen(tenure.incarnation.channel, tenure.wake)
+        line = await self._way.lifeline(tenure.incarnation, tenure.wake, lambda beat: self._told(tenure, beat))
+        tenure.listening = line.listening
         tenure.wake()  # what came in between was not heard
         return line
 
     def _heard(self, tenure: Tenure, beat: Beat, sent: float) -> None:
+        if beat.verdict != "fenced":
+            deadline = sent + tenure.lease - MARGIN
+            tenure.renew(deadline)
+            self._renewed(deadline)
+            self.last_beat = time.time()
+        self._told(tenure, beat)
+
+    def _told(self, tenure: Tenure, beat: Beat) -> None:
+        """What is said of the registration, with a heartbeat or between two."""
         if beat.verdict == "fenced":
             self._lost(tenure, beat.cause or "LeaseExpired")
-            return
-        deadline = sent + self._settings.lease - MARGIN
-        tenure.renew(deadline)
-        tenure.leave = beat.leave
-        self._renewed(deadline)
-        self.last_beat = time.time()
-        self._beaten(beat)
+        elif tenure.cause is None:
+            tenure.leave = beat.leave
+            self._beaten(beat)
 
 
 def why(cause: str) -> str:

@@ -1,11 +1,11 @@
-"""Progress and extensions on their way to the database: a few times a second, whatever the handlers say."""
+"""Progress and extensions on their way to those who watch: a few times a second, whatever the handlers say."""
 
 import asyncio
 import logging
 from typing import Final
 
-from paceline.claims import Incarnation
 from paceline.errors import PacelineError
+from paceline_runner.ports import Seat
 from paceline_runner.running import Running, Stop
 from paceline_runner.workbench import Workbench
 
@@ -16,9 +16,9 @@ log = logging.getLogger("paceline.runner")
 class Reports:
     """Collects what handlers say about their attempts."""
 
-    def __init__(self, incarnation: Incarnation, bench: Workbench) -> None:
+    def __init__(self, seat: Seat, bench: Workbench) -> None:
         """For one registration."""
-        self._incarnation, self._bench = incarnation, bench
+        self._seat, self._bench = seat, bench
         self._about: set[Running] = set()
         self._some = asyncio.Event()
         bench.on_report = self._add
@@ -42,9 +42,9 @@ class Reports:
         by, running.extended = running.extended, None
         said, running.said = running.said, ()
         try:
-            mine = by is None or await self._incarnation.extend(running.job, by)
+            mine = by is None or await self._seat.extend(running.job, by)
             for value in said:
-                mine = await self._incarnation.progress(running.job, value) and mine
+                mine = await self._seat.progress(running.job, value) and mine
         except PacelineError as error:
             log.warning("what job %s says of itself is not stored: %s", running.job.id, error)
             return

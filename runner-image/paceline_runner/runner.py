@@ -5,7 +5,6 @@ import atexit
 import gc
 import logging
 import os
-import random
 import signal
 import sys
 import threading
@@ -14,27 +13,28 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Final, NoReturn
 
-from paceline.claims import Beat, Incarnation
-from paceline.database import Database
-from paceline.errors import DatabaseError, PacelineError
+from paceline.claims import Beat
+from paceline.errors import PacelineError
 from paceline.handlers import Jobs
-from paceline.queue import Queue
 from paceline.scope import Scope
 from paceline_runner.children.outside import OutsideExecutors
+from paceline_runner.direct import DirectWay
 from paceline_runner.dispatcher import Dispatcher, End
-from paceline_runner.entry import PAUSE, Entry, close
+from paceline_runner.entry import Entry
 from paceline_runner.executors import Executors, PythonExecutor
 from paceline_runner.keeper import FENCED, FOR_GOOD, Keeper, why
 from paceline_runner.metrics import Metrics
+from paceline_runner.ports import AWAY, Seat, Way
 from paceline_runner.pulse import Pulse
 from paceline_runner.reports import Reports
+from paceline_runner.running import Stop
 from paceline_runner.server import Server
 from paceline_runner.settings import MARGIN, Settings
 from paceline_runner.status import Status
 from paceline_runner.tenure import Tenure
 from paceline_runner.workbench import Workbench
 
-HOUSE_PAUSE: Final = 1.0
+PAUSE: Final = 1.0
 COLLECT_AFTER: Final = 10_000
 log = logging.getLogger("paceline.runner")
 
@@ -53,18 +53,23 @@ class Runner:
         """Whoever told us to leave, told when: monotonic; None while nobody did."""
         self._pulse = Pulse(settings, lambda: self._bench)
         self._leaving = asyncio.Event()
+        self._was_signalled = False
         self._loop = asyncio.get_running_loop()
+        aside = asyncio.new_event_loop()
+        self._way = way_of(settings, aside)
         self.status = Status(settings.name, self._holding)
         self._outside = OutsideExecutors(app, settings.slots, time.monotonic() + settings.lease - MARGIN)
         self._keeper = Keeper(
             settings,
+            self._way,
+            aside,
             holding=self._holding,
             kill=self._outside.kill_all,
             renewed=self._outside.renew,
             beaten=lambda beat: self._soon(self._beaten, beat),
             stuck=self._pulse.stuck,
         )
-        self._entry = Entry(settings, jobs.kinds, self._leaving)
+        self._entry = Entry(self._way, jobs.kinds, self._leaving)
 
     def _holding(self) -> int:
         return 0 if self._bench is None else self._bench.holding
@@ -97,6 +102,8 @@ class Runner:
 
     def _serve(self) -> None:
         server = Server(self.status, self._metrics, lambda: self._soon(self.drain), lambda: self._keeper.last_beat)
+        if self._settings.port is None:
+            return
         if serve := server.start(self._settings.host, self._settings.port):
             threading.Thread(target=serve, name="paceline-port", daemon=True).start()
 
@@ -107,12 +114,15 @@ class Runner:
             self._keeper.die(why("LeaseExpired"))
 
     def _signalled(self) -> None:
-        """The first signal drains, the second one ends the wait."""
-        if self._leaving.is_set():
+        """The first signal drains, the second one ends the wait; one after a drain by the port is the first."""
+        if self._was_signalled:
             log.warning("told again to leave: what is unfinished goes back now")
             self.drain(0.0)
-        else:
-            self.drain()
+            return
+        self._was_signalled = True
+        if self._leaving.is_set():
+            log.info("told to leave: it drains already")
+        self.drain()
 
     def drain(self, timeout: float | None = None) -> None:
         """Claim nothing any more, finish, leave; after the timeout what is unfinished goes back."""
@@ -133,6 +143,10 @@ class Runner:
             return
         if beat.cancelled:
             self._tenure.cancel(frozenset(beat.cancelled))
+        if self._bench is not None:
+            for job in beat.refused:
+                if (running := self._bench.attempts.get(job.id)) and running.fence == job.fence:
+                    self._bench.stop(running, Stop.LOST)
         self._dispatcher.compare(beat.held)
         if beat.verdict == "draining" and not self._leaving.is_set():
             if beat.leave:
@@ -149,24 +163,24 @@ class Runner:
 
     async def _serve_once(self, executors: Executors) -> int | None:
         """One registration; None if there shall be another."""
-        database = await self._entry.connected()
-        if database is None:
-            return 0
         try:
-            tenure = await self._entry.registered(database, lambda: self._soon(self._poke))
+            if not await self._entry.connected():
+                return 0
+            self.status.name = self._way.runner
+            tenure = await self._entry.registered(lambda: self._soon(self._poke))
             if tenure is None:
                 return 0
             self._metrics.pool = tenure.incarnation.pool_name
-            end = await self._work(tenure, database, executors)
+            end = await self._work(tenure, executors)
             if end is End.DRAINED:
                 await self._leave(tenure)
                 return 0
             return self._after(tenure)
         finally:
             self._dispatcher = self._tenure = None
-            await close(database)
+            await self._way.close()
 
-    async def _work(self, tenure: Tenure, database: Database, executors: Executors) -> End:
+    async def _work(self, tenure: Tenure, executors: Executors) -> End:
         self._tenure = tenure
         bench = self._bench = Workbench(self._settings, self._jobs, executors, self._metrics)
         dispatcher = Dispatcher(self._settings, tenure, bench, self._metrics, self._drained_from_afar)
@@ -178,9 +192,10 @@ class Runner:
             dispatcher.drain(max(0.0, self._drain_by - time.monotonic()))
         else:
             self.status.state = "draining" if tenure.draining else "active"
-        log.info("registered as %s in pool %s", self._settings.name, tenure.incarnation.pool_name,
+        log.info("registered as %s in pool %s", self._way.runner, tenure.incarnation.pool_name,
                  extra={"incarnation": tenure.incarnation.id})  # fmt: skip
-        beside = [asyncio.create_task(reports.run()), asyncio.create_task(self._keep_house(database, dispatcher))]
+        house = self._way.keep_house(self._metrics.pool, lambda: dispatcher.runners)
+        beside = [asyncio.create_task(reports.run()), asyncio.create_task(house)]
         leaving = asyncio.create_task(self._say_leaving(tenure.incarnation))
         try:
             return await dispatcher.run()
@@ -189,26 +204,16 @@ class Runner:
                 task.cancel()
             await asyncio.gather(*beside, leaving, return_exceptions=True)
 
-    async def _say_leaving(self, incarnation: Incarnation) -> None:
-        """Those who watch the database see that we drain, and another leader is elected."""
+    async def _say_leaving(self, seat: Seat) -> None:
+        """Those who watch see that we drain, and another leader is elected."""
         await self._leaving.wait()
         while True:
             try:
-                await incarnation.drain()
-            except DatabaseError:
+                await seat.drain()
+            except AWAY:
                 await asyncio.sleep(PAUSE)
             else:
                 return
-
-    async def _keep_house(self, database: Database, dispatcher: Dispatcher) -> None:
-        """Due jobs, leases, keys and cron, also while nobody claims: about once a second for all runners of a pool."""
-        queue = Queue(database, self._metrics.pool)
-        while True:
-            await asyncio.sleep(HOUSE_PAUSE * dispatcher.runners * random.uniform(0.5, 1.5))  # noqa: S311 -- not all at once
-            try:
-                await queue.tick()
-            except PacelineError as error:
-                log.debug("housekeeping: %s", error)
 
     def _poke(self) -> None:
         if self._dispatcher is not None:
@@ -229,7 +234,7 @@ class Runner:
         self._metrics.lost()
         cause = tenure.cause or ""
         if cause in FOR_GOOD or self._holding():
-            log.critical("runner %s %s: it ends", self._settings.name, why(cause))
+            log.critical("runner %s %s: it ends", self._way.runner, why(cause))
             if self._holding():
                 self._outside.kill_all()
                 leave_at_once(FENCED)
@@ -237,6 +242,15 @@ class Runner:
         log.warning("the registration has ended (%s): registering anew", tenure.cause)
         self.status.state = "unreachable"
         return 0 if self._leaving.is_set() else None
+
+
+def way_of(settings: Settings, aside: asyncio.AbstractEventLoop) -> Way:
+    """How this runner gets at its jobs; `aside` is the keeper's loop."""
+    if settings.gateway is None:
+        return DirectWay(settings)
+    from paceline_runner.gateway.way import GatewayWay  # with aiohttp, which takes 0.4 s and 13 MB
+
+    return GatewayWay(settings, settings.gateway, aside)
 
 
 def _spare_the_collector() -> None:

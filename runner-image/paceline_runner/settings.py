@@ -1,10 +1,13 @@
 """What a runner is told when it starts. Whatever is wrong with it is said then, not when the first job comes."""
 
+import dataclasses
 import os
 import re
 import socket
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from paceline.errors import InvalidInputError
 from paceline.job import TAG, need
@@ -14,13 +17,62 @@ MARGIN: Final = 3.0
 """Seconds before the end of its lease in which a runner does nothing any more."""
 NAME = re.compile(r"[a-z0-9]([-a-z0-9_.]{0,251}[a-z0-9])?")
 MOST_DISPATCHERS: Final = 4
+SLOWEST_BEAT: Final = 15.0
+"""Seconds between heartbeats to a gateway: they confirm runs, for which there are 30 s."""
+TOKEN: Final = re.compile(r"rk_[0-9a-z]{12}_[0-9A-Za-z_-]{43}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """Where a runner without a database login dials, and what lets it in."""
+
+    url: str
+    token: str = dataclasses.field(default="", repr=False)
+    token_file: Path | None = None
+    """Read anew for every registration: the token may have been replaced."""
+    ca: Path | None = None
+    """Certificates to trust instead of the system's."""
+
+    def __post_init__(self) -> None:
+        """Check every field, and that there is a token."""
+        parts = urlsplit(self.url)
+        need(
+            parts.scheme in ("https", "http") and parts.hostname and "@" not in parts.netloc
+            and not parts.query and not parts.fragment,
+            f'gateway "{self.url.rpartition("@")[2]}" is no address of one (write it like https://gateway.example.com)',
+        )  # fmt: skip
+        self.secret()
+        if self.ca is not None:
+            import ssl  # only here, and in the client: it takes 10 ms
+
+            try:
+                ssl.create_default_context(cafile=self.ca)
+            except OSError as error:
+                raise InvalidInputError(f"gateway-ca {self.ca} has no certificates in PEM: {error}") from None
+
+    def secret(self) -> str:
+        """The token; no error shows it."""
+        found, where = self.token, "PACELINE_TOKEN"
+        if self.token_file is not None:
+            where = f"token-file {self.token_file}"
+            try:
+                found = self.token_file.read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                raise InvalidInputError(f"{where} cannot be read: {error}") from None
+        need(
+            TOKEN.fullmatch(found),
+            f"{where} has no token of a runner, which begins with rk_ (make one: paceline token create --runner NAME)",
+        )
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All times are in seconds."""
 
-    database_url: str
+    database_url: str = ""
+    gateway: Gateway | None = None
+    """Instead of the database."""
     listen_url: str | None = None
     """For heartbeats and wake-ups, where the other one goes through PgBouncer."""
     name: str
@@ -48,12 +100,13 @@ class Settings:
     max_jobs: int = 0
     """Leave after so many; 0 is for ever."""
     host: str = "0.0.0.0"  # noqa: S104 -- probes come from outside the pod
-    port: int = 8080
+    port: int | None = 8080
+    """None: it listens nowhere."""
 
     def __post_init__(self) -> None:
         """Check every field."""
         need(
-            NAME.fullmatch(self.name),
+            NAME.fullmatch(self.name) or (self.gateway is not None and not self.name),  # the token says it
             f'name "{self.name}" is none for a runner (at most 253 small letters, digits, "-", "_", ".")',
         )
         for field, value in (("slots", self.slots), ("batch size", self.batch)):
@@ -63,6 +116,10 @@ class Settings:
             f"dispatchers {self.dispatchers} is out of range (1 to {MOST_DISPATCHERS})",
         )
         need(self.heartbeat > 0, f"heartbeat interval {self.heartbeat:g} s is out of range (above 0)")
+        need(
+            self.gateway is None or 1 <= self.heartbeat <= SLOWEST_BEAT,
+            f"heartbeat interval {self.heartbeat:g} s is out of range (1 to {SLOWEST_BEAT:g} with a gateway)",
+        )
         need(
             self.lease >= self.heartbeat + 2 * MARGIN,
             f"stale threshold {self.lease:g} s is too short for a heartbeat every {self.heartbeat:g} s "

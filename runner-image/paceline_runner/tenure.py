@@ -4,19 +4,21 @@ import threading
 import time
 from collections.abc import Callable
 
-from paceline.claims import Incarnation
+from paceline_runner.ports import Seat
 
 
 class Tenure:
     """From a registration to its end. Written by the thread that keeps the lease, read by everybody."""
 
-    def __init__(self, incarnation: Incarnation, deadline: float, wake: Callable[[], None]) -> None:
+    def __init__(self, seat: Seat, deadline: float, wake: Callable[[], None], *, lease: float = 30.0) -> None:
         """`deadline`: the monotonic time until which we may hold jobs; `wake` may be called from any thread."""
-        self.incarnation = incarnation
+        self.incarnation = seat
+        self.lease = lease
+        """Seconds, from sending a heartbeat that is accepted."""
         self.wake = wake
         self.listening = False
-        """Whether a NOTIFY comes through."""
-        self.draining = incarnation.draining
+        """Whether we are told of work."""
+        self.draining = seat.draining
         self.leave = False
         self.cause: str | None = None
         """Who ended it, once it has."""

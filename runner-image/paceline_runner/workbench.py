@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from paceline.claims import Failed, Finished
 from paceline.handler import Handler
@@ -18,6 +19,7 @@ from paceline_runner.metrics import Metrics
 from paceline_runner.running import Running, Stop
 from paceline_runner.settings import Settings
 
+_FINISHED: Final = Finished._make
 log = logging.getLogger("paceline.runner")
 
 
@@ -119,7 +121,9 @@ class Workbench:
             self._settle(running, result)
         else:
             self.unruly.discard(running)
-        self.wake()
+        owed = len(self.owed.finished)
+        if owed == 1 or owed % self._settings.batch == 0:  # in between, whoever was woken by the first is awake
+            self.wake()
 
     def _settle(self, running: Running, result: Ended | None) -> None:
         """Decide what became of an attempt."""
@@ -132,7 +136,7 @@ class Workbench:
         if running.stop is Stop.LOST:
             self._metrics.refused(1)
         elif isinstance(result, Done):
-            self.owed.finished.append(Finished(job, result.result, running.written))
+            self.owed.finished.append(_FINISHED((job, result.result, running.written)))
             self._metrics.done(job.kind, seconds)
         elif running.stop is Stop.DRAIN:  # also if the handler said by an error that it has stopped
             self.owed.back.append(job)

@@ -1,7 +1,6 @@
 """A queue of each test's own, and runners: the real command in a process, with a lease short enough to lose."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from paceline.database import Database
 from paceline.queue import Queue
 from paceline.testing import PostgresServer
-from runner.process import RunnerProcess, StartRunner
+from runner.process import StartRunner, starting
 from support.pg import migrated_template, one_server
 
 
@@ -48,15 +47,5 @@ def scratch(tmp_path: Path) -> Path:
 @pytest.fixture
 async def start(migrated: str, scratch: Path) -> AsyncIterator[StartRunner]:
     """Start runners; none of them outlives the test."""
-    async with AsyncExitStack() as stack:
-
-        async def make(
-            name: str = "r1", *words: str, url: str = migrated, wait: bool = True, **variables: str
-        ) -> RunnerProcess:
-            runner = await RunnerProcess.start(url, scratch, name, *words, **variables)
-            stack.push_async_callback(runner.end)
-            if wait:
-                await runner.said("registered as")
-            return runner
-
+    async with starting(migrated, scratch) as make:
         yield make

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -113,6 +113,23 @@ class StartRunner(Protocol):
         self, name: str = "r1", *words: str, url: str = ..., wait: bool = True, **variables: str
     ) -> RunnerProcess:
         """Words and variables are those of `paceline run`; it has registered when this returns, unless `wait=False`."""
+
+
+@contextlib.asynccontextmanager
+async def starting(database_url: str, scratch: Path) -> AsyncIterator[StartRunner]:
+    """Start runners; none of them outlives the block."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def make(
+            name: str = "r1", *words: str, url: str = database_url, wait: bool = True, **variables: str
+        ) -> RunnerProcess:
+            runner = await RunnerProcess.start(url, scratch, name, *words, **variables)
+            stack.push_async_callback(runner.end)
+            if wait:
+                await runner.said("registered as")
+            return runner
+
+        yield make
 
 
 async def seen(queue: Queue, job: JobId) -> JobDetail:

@@ -72,6 +72,24 @@ async def test_at_the_timeout_unfinished_jobs_go_back_and_no_try_is_charged(
     assert [each.outcome for each in await attempts(queue, made.id)] == ["handed_back"]
 
 
+async def test_a_signal_after_a_drain_by_the_port_interrupts_nothing(
+    queue: Queue, start: StartRunner, scratch: Path
+) -> None:
+    """Who drains a machine's runner by its port lets systemd restart it next, which begins with a signal."""
+    made = await queue.enqueue("wait", "go")
+    runner = await start("r1")
+    await there(scratch / "begun")
+    assert await runner.get("/cluster/nodes/r1/drain", "POST") == (200, "")
+    await runner.said("draining")
+    runner.send(signal.SIGTERM)
+    await runner.said("it drains already")
+    (scratch / "go").touch()
+    assert await runner.ended() == 0
+    done = await seen(queue, made.id)
+    assert (done.state, done.result) == ("done", "seen")
+    assert await attempts(queue, made.id) == []
+
+
 async def test_a_second_signal_hands_back_at_once(queue: Queue, start: StartRunner, scratch: Path) -> None:
     made = await queue.enqueue("wait", "never")
     runner = await start("r1")

@@ -17,7 +17,7 @@ from paceline_runner.children.supervisor import Children
 
 POINTLESS: Final = 65
 """EX_DATAERR of sysexits.h: the next try would end the same way."""
-KEPT_BACK: Final = frozenset(("PACELINE_DATABASE_URL", "DATABASE_URL"))
+KEPT_BACK: Final = frozenset(("PACELINE_DATABASE_URL", "DATABASE_URL", "PACELINE_TOKEN"))
 """The runner's own login is no business of a command."""
 SHOWN: Final = 4096
 """So many characters of stderr are repeated in an error."""

@@ -161,6 +161,7 @@ async def progress(name: str, context: Context) -> None:
 SAY = "import json, sys; print(json.dumps({'got': json.load(sys.stdin)})); print('said this', file=sys.stderr)"
 SLEEP = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1], 'pid').write_text(str(os.getpid())); time.sleep(600)"
 jobs.command("command", [sys.executable, "-c", SAY])
+jobs.command("command-env", [sys.executable, "-c", "import json, os; print(json.dumps(sorted(os.environ)))"])
 jobs.command("command-nap", [sys.executable, "-c", "import json, sys, time; time.sleep(json.load(sys.stdin))"])
 jobs.command("command-sleep", [sys.executable, "-c", SLEEP, str(SCRATCH)])
 
