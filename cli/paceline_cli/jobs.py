@@ -239,7 +239,9 @@ def _columns(now: datetime, all_pools: bool) -> "list[Column[JobSeen]]":
 
 def _attempt_columns(now: datetime) -> "list[Column[Attempt]]":
     def took(attempt: "Attempt") -> str | None:
-        return None if attempt.started_at is None else span((attempt.ended_at - attempt.started_at).total_seconds())
+        if attempt.started_at is None:
+            return None
+        return span(((attempt.ended_at or now) - attempt.started_at).total_seconds())
 
     return [
         Column("fence", lambda each: each.fence, right=True),

@@ -10,6 +10,7 @@ from paceline_cli import (
     dev,
     enqueue,
     explain,
+    gateway,
     grant,
     jobs,
     migrate,
@@ -18,6 +19,7 @@ from paceline_cli import (
     promote,
     rollout,
     runner,
+    token,
 )
 from paceline_cli.simulate import command as simulate
 
@@ -58,6 +60,8 @@ app.add_typer(pool.app, name="pool")
 migrate.add_to(app)
 runner.add_to(app)
 operator.add_to(app)
+gateway.add_to(app)
+app.add_typer(token.app, name="token")
 promote.add_to(app)
 explain.add_to(app)
 simulate.add_to(app)

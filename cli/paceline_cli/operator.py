@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from paceline_cli.early import leave_when_told
-from paceline_cli.runner import LogForm
+from paceline_cli.options import LogForm, LogFormatOption, LogLevelOption, address
 
 if TYPE_CHECKING:
     from paceline_operator.handlers.settings import Settings
@@ -58,14 +58,8 @@ def operator(
         typer.Option("--watch-nodes/--no-watch-nodes", envvar="PACELINE_WATCH_NODES",
                      help="Drain runners of cordoned nodes; wants the right to read nodes."),
     ] = True,
-    log_format: Annotated[
-        LogForm,
-        typer.Option(envvar="PACELINE_LOG_FORMAT", metavar="|".join(LogForm), help="How the log is written."),
-    ] = LogForm.AUTO,
-    log_level: Annotated[
-        str,
-        typer.Option(envvar="PACELINE_LOG_LEVEL", metavar="LEVEL", help="debug, info, warning or error."),
-    ] = "info",
+    log_format: LogFormatOption = LogForm.AUTO,
+    log_level: LogLevelOption = "info",
 ) -> None:  # fmt: skip
     """Keep RunnerGroups as they are wanted: Runners, their pods, and what the database knows of them."""
     leave_when_told()
@@ -95,8 +89,8 @@ def _settings(
         from paceline_operator.handlers.settings import Settings, own_namespace
     except ModuleNotFoundError as error:
         raise InvalidInputError(f"{NOT_INSTALLED} (there is no {error.name})") from None
-    host, port = _address("--listen", listen, "0.0.0.0:8081")
-    metrics = _address("--external-metrics", external_metrics, "0.0.0.0:6443") if external_metrics else None
+    host, port = address("--listen", listen, "0.0.0.0:8081")
+    metrics = address("--external-metrics", external_metrics, "0.0.0.0:6443") if external_metrics else None
     return Settings(
         install=install,
         namespaces=tuple(each.strip() for each in namespaces.split(",") if each.strip()),
@@ -110,15 +104,6 @@ def _settings(
         lease_namespace=lease_namespace or own_namespace(),
         watch_nodes=watch_nodes,
     )
-
-
-def _address(option: str, given: str, example: str) -> tuple[str, int]:
-    from paceline.errors import InvalidInputError
-
-    host, colon, port = given.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise InvalidInputError(f'{option} "{given}" is not HOST:PORT, for example {example}')
-    return host.strip("[]"), int(port)
 
 
 def _operate(settings: "Settings") -> None:

@@ -137,3 +137,29 @@ AttemptTimeout = Annotated[
     timedelta | None,
     typer.Option("--timeout", parser=duration, metavar="DURATION", help="How long one attempt may take."),
 ]
+
+
+class LogForm(StrEnum):
+    """How a runner writes its log."""
+
+    AUTO = "auto"
+    JSON = "json"
+    PRETTY = "pretty"
+
+
+LogFormatOption = Annotated[
+    LogForm, typer.Option(envvar="PACELINE_LOG_FORMAT", metavar="|".join(LogForm), help="How the log is written.")
+]
+LogLevelOption = Annotated[
+    str, typer.Option(envvar="PACELINE_LOG_LEVEL", metavar="LEVEL", help="debug, info, warning or error.")
+]
+
+
+def address(option: str, given: str, example: str) -> tuple[str, int]:
+    """Host and port of where a command listens."""
+    from paceline.errors import InvalidInputError
+
+    host, colon, port = given.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise InvalidInputError(f'{option} "{given}" is not HOST:PORT, for example {example}')
+    return host.strip("[]"), int(port)

@@ -1,13 +1,14 @@
 """`paceline run` and `paceline drain`: be a runner, and end one."""
 
 import sys
-from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
+from paceline_cli.dial import gateway_of
 from paceline_cli.early import leave_when_told
-from paceline_cli.options import URL_VARIABLES, duration
+from paceline_cli.options import URL_VARIABLES, LogForm, LogFormatOption, LogLevelOption, duration
 from paceline_cli.run import NO_URL
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from paceline_runner.settings import Settings
 
 DEFAULT_LISTEN: Final = "0.0.0.0:8080"
+NO_PORT: Final = ("", "none")
 NOT_INSTALLED: Final = "a runner needs more than a producer: pip install 'paceline[runner]'"
 
 
@@ -24,14 +26,6 @@ OPTION_NAMES: Final = {
 """Parameters whose option is called otherwise."""
 
 
-class LogForm(StrEnum):
-    """How a runner writes its log."""
-
-    AUTO = "auto"
-    JSON = "json"
-    PRETTY = "pretty"
-
-
 def add_to(app: typer.Typer) -> None:
     """Make them commands of the app."""
     app.command("run", short_help="Be a runner: claim jobs and run their handlers.")(run)
@@ -39,6 +33,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def run(
+    context: typer.Context,
     app: Annotated[
         str,
         typer.Option(
@@ -49,6 +44,27 @@ def run(
     database_url: Annotated[
         str | None,
         typer.Option(envvar=list(URL_VARIABLES), metavar="URL", help="The database. Safer in the variable."),
+    ] = None,
+    gateway: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PACELINE_GATEWAY", metavar="URL",
+            help="Dial this gateway instead of a database: the token says whose runner it is.",
+        ),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="PACELINE_TOKEN_FILE", metavar="FILE",
+            help="With --gateway: where its token is, if not in the variable PACELINE_TOKEN.",
+        ),
+    ] = None,
+    gateway_ca: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="PACELINE_GATEWAY_CA", metavar="FILE",
+            help="With --gateway: certificates to trust instead of the system's.",
+        ),
     ] = None,
     listen_url: Annotated[
         str | None,
@@ -115,7 +131,8 @@ def run(
         int, typer.Option(envvar="PACELINE_MAX_JOBS", metavar="N", help="Leave after so many jobs; 0 is for ever.")
     ] = 0,
     listen: Annotated[
-        str, typer.Option(envvar="PACELINE_LISTEN", metavar="HOST:PORT", help="The port for probes, metrics and drain.")
+        str, typer.Option(envvar="PACELINE_LISTEN", metavar="HOST:PORT",
+                          help="The port for probes, metrics and drain; none: it opens no port.")
     ] = DEFAULT_LISTEN,
     install: Annotated[
         str | None,
@@ -134,12 +151,8 @@ def run(
         str | None,
         typer.Option(envvar="PACELINE_REVISION", metavar="NAME", help="Which revision of its group it is; the same."),
     ] = None,
-    log_format: Annotated[
-        LogForm, typer.Option(envvar="PACELINE_LOG_FORMAT", metavar="|".join(LogForm), help="How the log is written.")
-    ] = LogForm.AUTO,
-    log_level: Annotated[
-        str, typer.Option(envvar="PACELINE_LOG_LEVEL", metavar="LEVEL", help="debug, info, warning or error.")
-    ] = "info",
+    log_format: LogFormatOption = LogForm.AUTO,
+    log_level: LogLevelOption = "info",
 ) -> None:  # fmt: skip
     """Be a runner: claim jobs of a pool and run their handlers.
 
@@ -150,15 +163,18 @@ def run(
 
     - `paceline run --app shop.jobs:jobs --pool builds --slots 8`
     - `paceline run --app shop.jobs:jobs --group ci/builds --name laptop --taint dev:NoClaim`
+    - `paceline run --app shop.jobs:jobs --gateway https://gateway.example.com --token-file token --listen none`
     """
     from paceline.errors import InvalidInputError, PacelineError
 
     _begin()
     try:
-        if not database_url:
+        dialled = gateway_of(context, gateway, token_file, gateway_ca)
+        if not database_url and not dialled:
             raise InvalidInputError(NO_URL)
         jobs, settings = _prepared(
-            app, database_url=database_url, listen_url=listen_url, name=name, pool=pool, group=group, tags=tags,
+            app, gateway=dialled, database_url="" if dialled else database_url, listen_url=listen_url,
+            name=name, pool=pool, group=group, tags=tags,
             taints=taints, slots=slots, batch=batch_size, dispatchers=dispatchers, heartbeat=heartbeat, lease=stale,
             tick=tick / 1000, drain_timeout=drain_timeout, grace=grace, max_jobs=max_jobs, listen=listen,
             install=install, pod_name=pod_name, pod_uid=pod_uid, revision=revision,
@@ -190,7 +206,8 @@ def project_defaults() -> dict[str, object]:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("paceline", {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"pyproject.toml cannot be read: {error}") from None
-    known = {OPTION_NAMES.get(each, each).replace("_", "-"): each for each in signature(run).parameters}
+    options = [each for each in signature(run).parameters if each != "context"]
+    known = {OPTION_NAMES.get(each, each).replace("_", "-"): each for each in options}
     for key in table:
         if key not in known:
             raise typer.BadParameter(
@@ -206,13 +223,17 @@ def _prepared(app: str, **given: Any) -> "tuple[Jobs, Settings]":
     try:
         from paceline_runner.app import load
         from paceline_runner.settings import Settings, made_up_name, parse_group, parse_listen
+
+        if given["gateway"]:
+            import paceline_runner.gateway.way  # noqa: F401 -- to see whether it is there
     except ModuleNotFoundError as error:
         raise InvalidInputError(f"{NOT_INSTALLED} (there is no {error.name})") from None
 
-    host, port = parse_listen(given.pop("listen"))
+    listen = given.pop("listen")
+    host, port = parse_listen(listen) if listen not in NO_PORT else ("", None)
     group = given.pop("group")
     namespace, group_name = parse_group(group) if group else ("", None)
-    given["name"] = given["name"] or made_up_name()
+    given["name"] = given["name"] or ("" if given["gateway"] else made_up_name())
     given["tags"] = tuple(tag.strip() for tag in given["tags"].split(",") if tag.strip())
     settings = Settings(host=host, port=port, namespace=namespace, group=group_name,
                         external=given["pod_uid"] is None, **given)  # fmt: skip
