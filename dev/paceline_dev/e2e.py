@@ -9,14 +9,16 @@ from pathlib import Path
 from paceline_dev import REPOSITORY
 from paceline_dev.errors import DevError
 from paceline_dev.images.base import find_base
-from paceline_dev.images.recipe import STORIES
+from paceline_dev.images.build import build_images
+from paceline_dev.images.recipe import RUNNER, STORIES
 from paceline_dev.kind import record as records
 from paceline_dev.kind.bring_up import bring_up, load
 from paceline_dev.kind.cluster import Cluster
 from paceline_dev.kind.delete import delete_cluster
-from paceline_dev.kind.engine import find_engine
+from paceline_dev.kind.engine import Engine, find_engine
 from paceline_dev.kind.places import places
-from paceline_dev.progress import stderr_reporter
+from paceline_dev.progress import Reporter, stderr_reporter
+from paceline_dev.releases import RELEASES, NoHistoryError, source_tree
 
 WORKERS = 2
 SMOKE_OUTSIDE = ("e2e/test_containment.py",)
@@ -36,6 +38,8 @@ def play(name: str, *, smoke: bool, keep: bool, arguments: Sequence[str]) -> Non
         workers = known.workers if known else 0 if smoke else WORKERS
         cluster = bring_up(engine, name, workers, STORIES, report)
         load(cluster, [base := find_base(engine, report)], report)
+        if not smoke:
+            load(cluster, released_images(engine, report), report)
         outside = _run([], _outside(smoke=smoke), cluster, base, arguments, "outside")
         inside = _run(engine.inside([]), _inside(smoke=smoke), cluster, base, arguments, "inside")
         if not outside and not inside:
@@ -43,6 +47,19 @@ def play(name: str, *, smoke: bool, keep: bool, arguments: Sequence[str]) -> Non
     finally:
         if known is None and not keep:
             delete_cluster(name, report)
+
+
+def released_images(engine: Engine, report: Reporter) -> list[str]:
+    """The handlers of the stories with the runner of each release, made from the release's own tree."""
+    recipes, found = (RUNNER, STORIES), []
+    for version in RELEASES:
+        try:
+            tree = source_tree(version, report)
+        except NoHistoryError as error:
+            report.line(f"without the stories of upgrades: {error}")
+            continue
+        found.append(build_images(engine, report, recipes=recipes, root=tree)[-1].reference)
+    return found
 
 
 def _outside(*, smoke: bool) -> Sequence[str]:

@@ -9,19 +9,25 @@ from pathlib import Path
 import pytest
 from pytest_kind.cluster import KindCluster
 
+from cluster.operator.gateways import Gateways
 from cluster.operator.site import ended
 from cluster.place import Place
 from e2e.inside.collect import collect
+from e2e.inside.gateways import DeployedGateways
 from e2e.inside.places import KindPlace, KindSite
 from paceline.database import Database
 from paceline.migrate import migrate
 from paceline.queue import Queue
 from paceline.testing import PostgresServer
 from paceline_dev.cache import cache_root
+from paceline_dev.images.recipe import STORIES
 from paceline_dev.kind.install import install
 from paceline_dev.kind.postgres import reachable_postgres
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import AnswerError, Api
+from paceline_dev.progress import PlainReporter
+from paceline_dev.releases import RELEASES, NoHistoryError, source_tree
+from support.pg import logins
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -114,6 +120,27 @@ async def site(
             finally:
                 ended(made.laptops)
             await made.run("delete", "rgrp", "--all", "--timeout=60s")
+
+
+@pytest.fixture(params=RELEASES)
+def released_image(request: pytest.FixtureRequest) -> str:
+    """The handlers of the stories with the runner of a release, which is on the nodes."""
+    try:
+        source_tree(request.param, PlainReporter())
+    except NoHistoryError as error:
+        pytest.skip(str(error))
+    return f"{STORIES.name}:{request.param}"
+
+
+@pytest.fixture
+async def gateway(site: KindSite) -> AsyncIterator[Gateways]:
+    """Two of them, in the site's namespace."""
+    deployed = DeployedGateways(site)
+    async with logins(site.queue.database, site.url) as login_url:
+        url = await login_url("gateway")
+        await deployed.apply(url.replace("127.0.0.1", os.environ["PACELINE_E2E_HOST"]))
+        yield deployed
+        await site.run("delete", "deployment", "paceline-gateway", "--cascade=foreground", "--timeout=60s")
 
 
 @pytest.fixture

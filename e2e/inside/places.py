@@ -84,10 +84,12 @@ class KindSite(Watcher):
     async def allow(self, name: str) -> None:
         await self.queue.database.value(f"CREATE TABLE {name} ()")
 
-    def group(self, replicas: int = 1, name: str = "builds", memory: str = "512Mi", **spec: object) -> Json:
-        """A RunnerGroup."""
+    def group(
+        self, replicas: int = 1, name: str = "builds", memory: str = "512Mi", image: str = "", **spec: object
+    ) -> Json:
+        """A RunnerGroup; today's image unless one is named."""
         container = {"resources": {"limits": {"memory": memory}}}
-        return runner_group(self.namespace, name, replicas, self.image, spec, container=container)
+        return runner_group(self.namespace, name, replicas, image or self.image, spec, container=container)
 
     def log(self) -> str:
         """What the operators have said."""

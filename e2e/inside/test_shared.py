@@ -4,6 +4,7 @@ import pytest
 
 # ruff: noqa: F401 -- collected here, with the site of this folder's conftest
 from cluster.operator.test_autoscale import test_a_burst_wakes_a_group_at_zero_which_grows_shrinks_and_says_why
+from cluster.operator.test_gateway import test_a_laptop_behind_a_firewall_works_for_a_tainted_cluster
 from cluster.operator.test_laptop import (
     test_a_laptop_leads_while_the_cluster_is_tainted_and_its_jobs_wait_for_it,
 )
@@ -16,7 +17,10 @@ from cluster.operator.test_roll import (
     test_a_new_template_reaches_all_runners_and_interrupts_nobody,
     test_an_image_that_does_not_start_takes_nobody_away_and_is_taken_back,
 )
-from cluster.operator.test_roll_load import test_ten_runners_under_load_lose_repeat_and_fail_no_job
+from cluster.operator.test_roll_load import (
+    test_so_do_ten_that_go_from_a_released_version_to_this_one,
+    test_ten_runners_under_load_lose_repeat_and_fail_no_job,
+)
 from cluster.operator.test_taints import (
     test_a_drained_group_is_empty_until_it_is_not,
     test_a_groups_taint_holds_for_runners_that_come_later,

@@ -82,6 +82,21 @@ def test_an_operator_for_one_namespace_has_no_right_elsewhere(
         assert not may(kubectl, who, *what)
 
 
+def test_a_gateway_may_run_there_and_has_no_right_at_all(kubectl: Kubectl, restricted: str, tmp_path: Path) -> None:
+    kubectl.run("apply", "-k", overlay(tmp_path, "gateway", restricted))
+    pod = "--selector=app.kubernetes.io/component=gateway"
+    kubectl.run("wait", "pod", "-n", restricted, pod, "--for=create", "--timeout=30s")
+    found = kubectl.json("get", "pod", "-n", restricted, pod)["items"][0]
+    assert found["spec"].get("volumes", []) == [], "no token is mounted"
+    service = kubectl.json("get", "service", "paceline-gateway", "-n", restricted)
+    assert service["spec"]["selector"].items() <= found["metadata"]["labels"].items()
+    budget = kubectl.json("get", "poddisruptionbudget", "paceline-gateway", "-n", restricted)
+    assert budget["spec"]["selector"]["matchLabels"].items() <= found["metadata"]["labels"].items()
+    who = f"system:serviceaccount:{restricted}:paceline-gateway"
+    for what in (("get", "pods"), ("get", "secrets"), ("list", "runnergroups.paceline.dev")):
+        assert not may(kubectl, who, *what, "-n", restricted)
+
+
 def test_the_crds_can_be_applied_as_files_and_as_a_kustomization(kubectl: Kubectl) -> None:
     for option in ("-f", "-k"):
         said = kubectl.run("apply", option, str(REPOSITORY / "crds"), "--dry-run=server").stdout

@@ -43,14 +43,18 @@ class Image:
 
 
 def build_images(
-    engine: Engine, report: Reporter, tag: str = "", *, again: bool = False, recipes: Sequence[Recipe] = RECIPES
-) -> list[Image]:
-    """All of them under one tag; `again` builds also what has not changed, from its first line."""
-    tag = tag or default_tag()
+    engine: Engine, report: Reporter, tag: str = "", *,
+    again: bool = False, recipes: Sequence[Recipe] = RECIPES, root: Path = REPOSITORY,
+) -> list[Image]:  # fmt: skip
+    """All of them under one tag; `again` builds also what has not changed, from its first line.
+
+    `root` is the tree that they are made from: this one, or that of a release.
+    """
+    tag = tag or default_tag(root)
     with locked(cache_root() / "images" / "build.lock", report.line):
         base = find_base(engine, report)
         for recipe in recipes:
-            _build_one(engine, recipe, base, tag, report, again=again)
+            _build_one(engine, recipe, root, base, tag, report, again=again)
     return [_look(engine, f"{recipe.name}:{tag}") for recipe in recipes]
 
 
@@ -59,17 +63,19 @@ def _look(engine: Engine, reference: str) -> Image:
     return Image(reference, int(found.stdout))
 
 
-def _build_one(engine: Engine, recipe: Recipe, base: str, tag: str, report: Reporter, *, again: bool) -> None:
-    source, reference = read_source(), f"{recipe.name}:{tag}"
+def _build_one(
+    engine: Engine, recipe: Recipe, root: Path, base: str, tag: str, report: Reporter, *, again: bool
+) -> None:
+    source, reference = read_source(root), f"{recipe.name}:{tag}"
     arguments, parent, wheels = build_arguments(source, base), base, None
     if recipe.lock:
         arch = engine.docker("version", "--format", "{{.Server.Arch}}").stdout.strip()
-        wheels = find_wheels(recipe.lock, arch, report)
+        wheels = find_wheels(recipe.lock, arch, report, root)
     if not recipe.lock:
         parent = f"{RUNNER.name}:{tag}"
         # The old builder makes also the stage that is not asked for: any image does, Node's need not be here.
         arguments = {"RUNNER": parent} | ({"NODE": base} if recipe is EXAMPLES else {})
-    content = members(REPOSITORY / recipe.folder, recipe.containerfile, wheels)
+    content = members(root / recipe.folder, recipe.containerfile, wheels)
     key = build_key(recipe, content, arguments, image_id(engine, parent))
     if again or label_of(engine, reference) != key:
         options = build_options(recipe, reference, arguments, key) + (["--no-cache"] if again else [])

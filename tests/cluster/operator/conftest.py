@@ -1,11 +1,13 @@
 """The operator as a process, a database and a node for each test."""
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from cluster.local import StartNode
+from cluster.operator.gateways import Gateways, OneGateway
 from cluster.operator.site import Site, ended, shop
 from paceline.database import Database
 from paceline.queue import Queue
@@ -13,8 +15,10 @@ from paceline.testing import PostgresServer
 from paceline.testing.scratch import free_ports
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import Api
-from support.pg import migrated_template, one_server
-from support.released import RELEASES, Release, unpacked
+from paceline_dev.node.images import Image
+from paceline_dev.releases import RELEASES
+from support.pg import logins, migrated_template, one_server
+from support.released import Release, unpacked
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +76,26 @@ async def operated(site: Site) -> Site:
     return site
 
 
+@pytest.fixture
+async def gateway(site: Site) -> AsyncIterator[Gateways]:
+    """One that serves the site's database."""
+    async with logins(site.queue.database, site.url) as login_url:
+        one = OneGateway(await login_url("gateway"), free_ports(1)[0], site.scratch)
+        await one.ready()
+        yield one
+        await one.stop()
+
+
 @pytest.fixture(params=RELEASES)
 def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Release:
     """Each version that was released."""
     return unpacked(tmp_path_factory, request.param)
+
+
+@pytest.fixture
+def released_image(site: Site, release: Release) -> str:
+    """The same handlers as of today, with the runner of a release."""
+    today = shop(site.scratch)
+    found = {**today.env, "PYTHONPATH": os.pathsep.join((str(release.folder), today.env["PYTHONPATH"]))}
+    site.node.add_image("shop-released", Image(entrypoint=tuple(release.command("run")), env=found))
+    return "shop-released"

@@ -2,19 +2,14 @@
 
 import asyncio
 import copy
-import os
-from pathlib import Path
 
 import pytest
 
 from cluster.operator.rolling import QUICK, changed, never_fewer, rolled
-from cluster.operator.site import Site, shop
 from cluster.operator.watcher import Watcher
 from cluster.place import Json
 from paceline import NewJob
 from paceline.reading import Reader
-from paceline_dev.node.images import Image
-from support.released import Release
 
 pytestmark = pytest.mark.timeout(300)
 SIZE = 10
@@ -49,15 +44,7 @@ async def test_ten_runners_under_load_lose_repeat_and_fail_no_job(operated: Watc
     await rolled_under_load(site, group, changed(copy.deepcopy(group), VERSION="2"))
 
 
-async def test_so_do_ten_that_go_from_a_released_version_to_this_one(operated: Site, release: Release) -> None:
+async def test_so_do_ten_that_go_from_a_released_version_to_this_one(operated: Watcher, released_image: str) -> None:
     site = operated
-    site.node.add_image("shop-released", old_shop(site.scratch, release))
-    before = site.group(SIZE, image="shop-released", slots=2, updateStrategy={**QUICK, "maxSurge": 3})
+    before = site.group(SIZE, image=released_image, slots=2, updateStrategy={**QUICK, "maxSurge": 3})
     await rolled_under_load(site, before, site.group(SIZE, slots=2, updateStrategy={**QUICK, "maxSurge": 3}))
-
-
-def old_shop(scratch: Path, release: Release) -> Image:
-    """The same handlers with the runner of a release."""
-    today = shop(scratch)
-    found = {**today.env, "PYTHONPATH": os.pathsep.join((str(release.folder), today.env["PYTHONPATH"]))}
-    return Image(entrypoint=tuple(release.command("run")), env=found)

@@ -113,7 +113,9 @@ class Watcher(abc.ABC):
         return found
 
     async def pods(self) -> list[Json]:
-        found: list[Json] = (await self.api.get(f"/api/v1/namespaces/{self.namespace}/pods"))["items"]
+        """Those of runners."""
+        path = f"/api/v1/namespaces/{self.namespace}/pods"
+        found: list[Json] = (await self.api.get(path, labelSelector="paceline.dev/group"))["items"]
         return found
 
     async def pod_names(self) -> set[str]:

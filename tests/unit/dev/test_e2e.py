@@ -8,8 +8,12 @@ import pytest
 
 from paceline_dev import e2e
 from paceline_dev.errors import DevError
+from paceline_dev.images.build import Image
+from paceline_dev.images.recipe import STORIES, Recipe
 from paceline_dev.kind.cluster import Cluster
 from paceline_dev.kind.engine import Engine
+from paceline_dev.progress import PlainReporter, Reporter
+from paceline_dev.releases import NoHistoryError
 
 Ends = Callable[[int, int], None]
 
@@ -23,6 +27,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
         "find_engine": engine,
         "find_base": "base:1",
         "load": None,
+        "released_images": [],
         "bring_up": Cluster("c", Path("kubeconfig"), engine, Path("kubectl"), Path("bin")),
     }.items():
         monkeypatch.setattr(e2e, name, lambda *_, value=value: value)
@@ -55,3 +60,22 @@ def test_a_failure_on_either_side_is_one(ends: Ends, codes: tuple[int, int], whe
     ends(*codes)
     with pytest.raises(DevError, match=f"the tests {where} the cluster's network failed"):
         play()
+
+
+def test_the_images_of_a_release_come_from_its_own_tree_and_are_left_out_where_that_is_not_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def tree(version: str, _: Reporter) -> Path:
+        if version == "0.0.9":
+            raise NoHistoryError("git fetch --unshallow")
+        return Path("tree") / version
+
+    def build(_: Engine, __: Reporter, *, recipes: tuple[Recipe, ...], root: Path) -> list[Image]:
+        return [Image(f"{each.name}:{root}", 1) for each in recipes]
+
+    monkeypatch.setattr(e2e, "RELEASES", {"0.0.9": "a", "0.1.0": "b"})
+    monkeypatch.setattr(e2e, "source_tree", tree)
+    monkeypatch.setattr(e2e, "build_images", build)
+    engine = Engine(Path("docker"), Path("kind"), None, None)
+    assert e2e.released_images(engine, PlainReporter()) == [f"{STORIES.name}:tree/0.1.0"]
+    assert "without the stories of upgrades: git fetch --unshallow" in capsys.readouterr().err
