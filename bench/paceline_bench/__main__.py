@@ -99,6 +99,17 @@ def rollout(
     raise typer.Exit(play(BENCH, run, output))
 
 
+@app.command()
+def gateway(
+    quick: QuickOption = False, rounds: RoundsOption = None, only: OnlyOption = None, output: OutputOption = RESULTS
+) -> None:
+    """One gateway: jobs by HTTP, and up to a thousand runners that poll."""
+    from paceline_bench.gateway.bench import BENCH
+
+    run = Run(report=stderr_reporter(), quick=quick, rounds=rounds, only=frozenset(only or ()))
+    raise typer.Exit(play(BENCH, run, output))
+
+
 def play(bench: Bench, run: Run, output: Path, limits: Sequence[Budget] | None = None) -> int:
     """Run a bench; the exit code says whether every budget was kept."""
     if unknown := run.only - set(bench.labels):

@@ -16,6 +16,8 @@ class Plot:
     title: str
     kind: Literal["bars", "logbars", "lines", "cumulative", "steps"]
     names: tuple[str, ...]
+    x: str = "batch"
+    """What lines go over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

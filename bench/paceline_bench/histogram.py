@@ -11,8 +11,12 @@ LINE: Final = re.compile(r'^(\w+)_bucket\{(?:.*,)?le="([^"]+)"\} (\S+)$', re.MUL
 
 
 def read(text: str, name: str) -> dict[float, float]:
-    """The buckets of a histogram without labels of its own."""
-    return {float(bound): float(count) for found, bound, count in LINE.findall(text) if found == name}
+    """The buckets of a histogram, those of all its labels together."""
+    buckets: dict[float, float] = {}
+    for found, bound, count in LINE.findall(text):
+        if found == name:
+            buckets[float(bound)] = buckets.get(float(bound), 0.0) + float(count)
+    return buckets
 
 
 def since(before: Buckets, after: Buckets) -> dict[float, float]:

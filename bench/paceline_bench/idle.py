@@ -126,8 +126,8 @@ async def idle_runners(url: str, count: int) -> AsyncIterator[list[asyncio.Task[
 
 async def _idle(database: Database, line: Line, number: int, executors: "Executors", metrics: "Metrics") -> None:
     """One of them: what `paceline_runner.runner` does with a registration, without its thread and its port."""
+    from paceline_runner.direct import HOUSE_PAUSE
     from paceline_runner.dispatcher import Dispatcher
-    from paceline_runner.runner import HOUSE_PAUSE
     from paceline_runner.settings import Settings
     from paceline_runner.tenure import Tenure
     from paceline_runner.workbench import Workbench

@@ -37,7 +37,7 @@ def draw(plot: Plot, shown: Shown, labels: Mapping[str, str], file: Path) -> Non
             case "logbars":
                 _bars(axes, figures, labels, log=True)
             case "lines":
-                _lines(axes, figures, labels)
+                _lines(axes, figures, labels, plot.x)
             case "cumulative":
                 _cumulative(axes, figures, labels)
             case "steps":
@@ -63,7 +63,7 @@ def _bars(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str], *,
     axes.set_xlabel(figures[0].unit)
 
 
-def _lines(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str]) -> None:
+def _lines(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str], x: str) -> None:
     """A line for each who, over the number in the second part of a figure's name; both scales by tens."""
     by_who: dict[str, dict[int, Figure]] = {}
     for each in figures:
@@ -80,7 +80,7 @@ def _lines(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str]) -
     places = sorted({at for found in by_who.values() for at in found})
     axes.set_xticks(places, list(map(str, places)), minor=False)
     axes.set_xticks([], minor=True)
-    axes.set_xlabel("batch")
+    axes.set_xlabel(x)
     axes.set_ylabel(figures[0].unit)
     axes.legend(frameon=False, loc="lower right")
 

@@ -20,6 +20,11 @@ def test_the_buckets_of_one_histogram_are_read() -> None:
     assert histogram.read(TEXT, "paceline_reconcile_seconds") == {0.1: 50, 1.0: 90, math.inf: 100}
 
 
+def test_those_of_several_labels_are_added() -> None:
+    text = "".join(f'w_seconds_bucket{{call="{call}",le="1.0"}} {count}.0\n' for call, count in (("a", 3), ("b", 4)))
+    assert histogram.read(text, "w_seconds") == {1.0: 7}
+
+
 def test_only_what_came_between_two_looks_counts() -> None:
     before = {0.1: 50.0, math.inf: 60.0}
     assert histogram.since(before, {0.1: 51.0, math.inf: 65.0}) == {0.1: 1, math.inf: 5}
