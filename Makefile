@@ -14,7 +14,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout lock clean
+.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -81,6 +81,9 @@ bench-autoscale: .venv-bench/ready ## Measure groups that follow their queue (QU
 bench-rollout: .venv-bench/ready ## Measure an update of 50 runners at work, beside a Deployment (QUICK=1 takes four minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench rollout
 
+bench-gateway: .venv-bench/ready ## Measure a gateway: jobs by HTTP, a thousand runners that poll (QUICK=1 takes two minutes)
+	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench gateway
+
 images: .venv/ready ## Build the images of operator, runner and examples (TAG=…), with or without a registry
 	@$(BIN)/python -m paceline_dev images $(if $(TAG),--tag "$(TAG)")
 
@@ -90,7 +93,7 @@ lock: .venv/ready ## Pin the newest dependencies that pyproject.toml allows
 	$(LOCK) -c requirements/dev.txt --extra runner pyproject.toml -o requirements/runner.txt
 	$(LOCK) -c requirements/dev.txt --extra operator --extra gateway pyproject.toml -o requirements/operator.txt
 	echo 'hatchling>=1.33,<2' | $(LOCK) -c requirements/dev.txt - -o requirements/build.txt
-	$(LOCK) -c requirements/dev.txt --extra runner --extra operator --extra testing pyproject.toml bench/requirements.in -o requirements/bench.txt
+	$(LOCK) -c requirements/dev.txt --extra runner --extra operator --extra gateway --extra testing pyproject.toml bench/requirements.in -o requirements/bench.txt
 
 clean: ## Remove the environment and everything that was built here
 	rm -rf .venv .venv-bench build dist .mypy_cache .ruff_cache .hypothesis
