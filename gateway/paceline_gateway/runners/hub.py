@@ -196,7 +196,7 @@ class Hub:
             guest.want = max(0, guest.want - len(offer.jobs))
             self._metrics.handed_out(job.waited for job in offer.jobs)
             guest.give(offer.jobs)
-        if offer.verdict in ("draining", "moved") or offer.cancelled:
+        if offer.verdict in ("draining", "moved", "lapsed") or offer.cancelled:
             guest.tell(News(offer.incarnation, offer.verdict, offer.cancelled))
         elif offer.verdict == "fenced":
             self._hasten.set()  # the news know why

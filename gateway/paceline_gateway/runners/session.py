@@ -175,6 +175,10 @@ class Session:
             case "moved":  # to a newer socket: nobody is here any more
                 self._settled = True
                 self._outbox.close(ENDED)
+            case "lapsed":  # whoever does not take what it is sent keeps no more from others, until it asks again
+                self._credit = 0
+                self._make_room()
+                self._outbox.put("lapsed")
             case "expired":
                 self._outbox.close(UNAUTHORIZED)
 

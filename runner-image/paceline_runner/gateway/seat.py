@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 PATIENCE: Final = 10.0
 """Seconds that a report waits for a connection before whoever made it is told that there is none."""
 FRESH: Final = 10.0
-"""Seconds after which a run that nobody began is left alone. It is confirmed only when it begins, by the next
-heartbeat, at most 15 s later; after 30 s the gateway gives it to somebody else."""
+"""Seconds after which a run that nobody began goes back. It is confirmed only when it begins, by the next heartbeat, at
+most 15 s later; after 30 s the gateway gives it to somebody else."""
 T = TypeVar("T")
 
 
@@ -59,6 +59,7 @@ class GatewaySeat:
         self._attached = asyncio.Event()
         self._wake: Callable[[], None] = lambda: None
         self._came: deque[tuple[float, Claimed]] = deque()
+        self._letting_go: asyncio.TimerHandle | None = None
         self._arrivals = 0
         self._runs: dict[JobId, Fence] = {}
         """Those that the main loop has, and those of which nobody has heard yet that they are over."""
@@ -136,6 +137,13 @@ class GatewaySeat:
         self.credit = max(0, self.credit - 1)
         self._came.append((time.monotonic(), frames.claimed(told)))
         self._arrivals += 1
+        if self._letting_go is None:
+            self._letting_go = self._loop.call_later(FRESH, self._let_go)
+        self._wake()
+
+    def lapsed(self) -> None:
+        """A run was not confirmed in time: no more come until we ask again, which a main loop that is held cannot."""
+        self.credit = 0
         self._wake()
 
     def cancel(self, jobs: frozenset[JobId]) -> None:
@@ -194,9 +202,25 @@ class GatewaySeat:
             if want:
                 jobs.append(job)
                 self._runs[job.id] = job.fence
-            elif self._wire is not None:
-                self._wire.post(frames.about("hand_back", frames.run_of(job))).add_done_callback(_unheard)
+            else:
+                self._return(job)
         return tuple(jobs)
+
+    def _let_go(self) -> None:
+        """Let others have what nobody began: the main loop is held, and wants no more until it turns again."""
+        late = time.monotonic() - FRESH
+        while self._came and self._came[0][0] <= late:
+            self._ask_for_none()
+            self._return(self._came.popleft()[1])
+        self._letting_go = None
+        if self._came:
+            self._letting_go = self._loop.call_later(self._came[0][0] - late, self._let_go)
+
+    def _return(self, job: Claimed) -> None:
+        """Nothing charged."""
+        self._cancelled.discard(job.id)
+        if self._wire is not None:
+            self._wire.post(frames.about("hand_back", frames.run_of(job))).add_done_callback(_unheard)
 
     def _ask(self, want: int) -> None:
         """Let so many come. Only when all that were asked for have come: what is under way is not known here.
@@ -208,7 +232,7 @@ class GatewaySeat:
             self._wire.ready(want)
 
     def _ask_for_none(self) -> None:
-        """We leave: what was asked for and has not come is not wanted any more."""
+        """What was asked for and has not come is not wanted any more."""
         if self.credit and self._wire is not None:
             self.credit = 0
             self._wire.ready(0)

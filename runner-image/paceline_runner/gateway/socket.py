@@ -142,6 +142,8 @@ class SocketWire(Ending):
                 self._beat.set_result(frame)
             case "cancel":
                 self._seat.cancel(frozenset({JobId(frame["id"])}))
+            case "lapsed":
+                self._seat.lapsed()
             case "drain":
                 self._seat.draining = True
                 self._told(Beat("draining", leave=bool(frame.get("leave"))))

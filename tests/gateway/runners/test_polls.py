@@ -80,6 +80,20 @@ async def test_a_second_poll_is_answered_and_the_first_ends_empty(
     assert [run["id"] for run in (await second).json()["runs"]] == [made.id]
 
 
+async def test_a_poll_that_waits_ends_empty_when_a_run_before_it_lapses(
+    runner: Client, register: Registered, queue: Queue
+) -> None:
+    made = await queue.enqueue("mail")
+    me = await register()
+    (run,) = (await runner.get("/runner/runs", params={"incarnation": me})).json()["runs"]
+    waiting = poll(runner, me)
+    await waits(queue)
+    await queue.database.value("UPDATE paceline.offer SET until = clock_timestamp()")
+    assert (await waiting).json() == {"verdict": "ok", "cancelled": [], "runs": []}
+    (again,) = (await runner.get("/runner/runs", params={"incarnation": me})).json()["runs"]
+    assert (again["id"], again["fence"] > run["fence"]) == (made.id, True)
+
+
 async def test_nothing_is_claimed_for_a_poll_that_has_hung_up(
     site: Site, runner: Client, register: Registered, queue: Queue, address: str
 ) -> None:

@@ -182,6 +182,20 @@ async def test_a_report_that_cannot_count_is_explained_and_the_run_stays(
         assert (await socket.next("accepted"))["id"] == made.id
 
 
+async def test_who_lets_a_run_lapse_is_told_and_gets_nothing_until_it_asks_again(
+    address: str, token: str, queue: Queue
+) -> None:
+    made = await queue.enqueue("mail")
+    async with dialled(address, token) as socket:
+        assert (await socket.ask(2))["id"] == made.id
+        await queue.database.value("UPDATE paceline.offer SET until = clock_timestamp()")
+        assert await socket.next("lapsed") == {"type": "lapsed"}
+        other = await queue.enqueue("mail")
+        await socket.beat()
+        assert [await state(queue, each.id) for each in (made, other)] == ["ready", "ready"]
+        assert (await socket.ask())["id"] == made.id
+
+
 async def test_a_cancel_is_told_once_and_with_the_fence(address: str, token: str, queue: Queue) -> None:
     made = await queue.enqueue("mail")
     async with dialled(address, token) as socket:

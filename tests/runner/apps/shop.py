@@ -104,6 +104,15 @@ async def block(seconds: float, context: Context) -> str:
     return "blocked"
 
 
+@jobs.handler("hold")
+async def hold(name: str, context: Context) -> str:
+    """Never yields until the file is there."""
+    mark("begun", str(context.job_id))
+    while not (SCRATCH / name).exists():
+        time.sleep(0.01)  # noqa: ASYNC251 -- that is what it is for
+    return "held"
+
+
 @jobs.handler("limited", timeout=timedelta(seconds=0.5), retry=Fixed(timedelta(hours=1)))
 async def limited(extend: bool, context: Context) -> str:
     if extend:

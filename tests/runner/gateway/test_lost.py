@@ -77,24 +77,28 @@ async def test_a_handler_that_never_yields_does_not_lose_its_runner(queue: Queue
     assert (done.runner, done.losses) == ("r1", 0)
 
 
+@pytest.mark.parametrize("by", WIRES)
 async def test_a_run_that_comes_while_the_loop_is_held_is_not_kept_from_others(
-    queue: Queue, dial: Dial, scratch: Path
+    queue: Queue, dial: Dial, door: Door, scratch: Path, by: str
 ) -> None:
-    """Nobody confirms it: when its time is over somebody else gets it, and the first one does not begin it any more."""
-    blocking = await queue.enqueue("block", 14.0)
-    await dial("r1", PACELINE_SLOTS="2")
-    await there(scratch / "begun")
-    made = await queue.enqueue("nap", 0.01)
-    await until(queue, made.id, "running")
-    await queue.database.value("UPDATE paceline.offer SET until = clock_timestamp()")
-    other = await dial("r2")
-    done = await until(queue, made.id, "done")
-    assert (done.runner, done.losses, done.tries) == ("r2", 0, 0)
-    other.send(signal.SIGTERM)
-    assert await other.ended() == 0
-    await until(queue, blocking.id, "done")
-    mail = await queue.enqueue("mail", {"to": "ann"})
-    assert (await until(queue, mail.id, "done")).runner == "r1"
+    """It goes back long before its time to be confirmed is over, and the first gets no more until its loop turns."""
+    async with strict_proxy(door.url) as strict:
+        holding = await queue.enqueue("hold", "go")
+        await dial("r1", url=door.url if by == WIRES[0] else strict, wait=False, PACELINE_SLOTS="3")
+        await there(scratch / "begun")
+        made = await queue.enqueue("nap", 0.01)
+        await eventually(lambda: attempts(queue, made.id), "it is given back")
+        other = await dial("r2")
+        done = await until(queue, made.id, "done")
+        assert (done.runner, done.losses, done.tries) == ("r2", 0, 0)
+        (back,) = await attempts(queue, made.id)
+        assert (back.outcome, back.cause, back.runner) == ("handed_back", "HandedBack", "r1")
+        other.send(signal.SIGTERM)
+        assert await other.ended() == 0
+        (scratch / "go").touch()
+        await until(queue, holding.id, "done")
+        mail = await queue.enqueue("mail", {"to": "ann"})
+        assert (await until(queue, mail.id, "done")).runner == "r1"
     assert len((scratch / "ends").read_text().splitlines()) == 1
 
 

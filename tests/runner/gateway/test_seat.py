@@ -8,7 +8,8 @@ import pytest
 
 from paceline.claims import Finished, Step
 from paceline.errors import GatewayError
-from paceline.job import Claimed
+from paceline.job import Claimed, JobId
+from paceline_runner.gateway import seat
 from paceline_runner.gateway.api import Api
 from paceline_runner.gateway.frames import Report
 from paceline_runner.gateway.seat import GatewaySeat
@@ -122,7 +123,9 @@ async def test_one_that_leaves_asks_for_nothing_any_more_before_it_gives_back(pl
 
 async def test_a_run_that_comes_after_the_order_to_leave_goes_back(place: Place) -> None:
     place.seat.came(run(1))
-    assert (await place.seat.step(0)).jobs == ()
+    place.seat.cancel(frozenset({JobId(1)}))
+    step = await place.seat.step(0)
+    assert (step.jobs, step.cancelled) == ((), frozenset())
     assert place.wire.said == [("hand_back", 1)]
     assert place.seat.runs == frozenset()
 
@@ -165,3 +168,50 @@ async def test_a_run_that_has_not_begun_is_not_resumed_and_does_not_begin(place:
     place.seat.came(run(2))
     assert {each.id for each in place.seat.resumed()} == {1}
     assert (await place.seat.step(1)).jobs == ()
+
+
+async def test_a_run_that_nobody_begins_goes_back_and_no_more_is_wanted(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The main loop is held; when it turns again it asks anew."""
+    await place.seat.step(3)
+    monkeypatch.setattr(seat, "FRESH", 0.05)
+    for number in (1, 2):
+        place.seat.came(run(number))
+        while len(place.wire.said) < number:  # noqa: ASYNC110 -- the wire tells nobody
+            await asyncio.sleep(0.01)
+    assert place.wire.said == [("hand_back", 1), ("hand_back", 2)]
+    assert (place.wire.wanted, place.seat.credit) == ([3, 0], 0)
+    assert (await place.seat.step(3)).jobs == ()
+    assert place.wire.wanted == [3, 0, 3]
+
+
+async def test_a_clock_that_rings_too_early_rings_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is set once for all that have come, so a later one may have some time left."""
+    monkeypatch.setattr(seat, "FRESH", 0.05)
+    place.seat.came(run(1))
+    assert place.seat._letting_go is not None
+    place.seat._letting_go.cancel()
+    place.seat._let_go()
+    assert place.wire.said == []
+    while not place.wire.said:  # noqa: ASYNC110 -- the wire tells nobody
+        await asyncio.sleep(0.01)
+
+
+async def test_a_run_whose_time_is_over_does_not_begin(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was stopped may take it before the clock does."""
+    place.seat.came(run(1))
+    monkeypatch.setattr(seat, "FRESH", 0)
+    assert (await place.seat.step(1)).jobs == ()
+
+
+async def test_one_that_let_a_run_lapse_asks_anew(place: Place) -> None:
+    """The gateway has forgotten what it asked for before."""
+    await place.seat.step(3)
+    place.seat.came(run(1))
+    assert len((await place.seat.step(3)).jobs) == 1
+    woken = place.woken
+    place.seat.lapsed()
+    assert place.woken == woken + 1
+    await place.seat.step(2)
+    assert place.wire.wanted == [3, 2]

@@ -7,3 +7,6 @@ ALTER TABLE paceline.incarnation ADD COLUMN token text;
 -- Which connection of a runner that dials out is the current one; NULL for one that has none.
 ALTER TABLE paceline.incarnation ADD COLUMN session bigint;
 CREATE SEQUENCE paceline.session;
+
+-- It let a run lapse: nothing is claimed for its connection until that has been told so.
+ALTER TABLE paceline.incarnation ADD COLUMN lapsed boolean NOT NULL DEFAULT false;

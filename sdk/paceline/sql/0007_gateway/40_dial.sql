@@ -75,7 +75,7 @@ BEGIN
         RETURN;
     END IF;
     UPDATE paceline.incarnation i
-       SET session = nextval('paceline.session'), lease_until = clock_timestamp() + i.lease, suspect = NULL
+       SET session = nextval('paceline.session'), lease_until = clock_timestamp() + i.lease, suspect = NULL, lapsed = false
      WHERE i.id = p_incarnation;
     SELECT array_agg(o.job), array_agg(o.fence) INTO v_jobs, v_fences FROM paceline.offer o
      WHERE o.incarnation = p_incarnation

@@ -15,8 +15,10 @@ CREATE INDEX offer_until ON paceline.offer (until);
 --
 -- Nobody is waited for: whoever is just being drained, tainted or ended is passed by. He who does that wakes the pool or ends it.
 --
--- A row for each that was looked at. Verdict `moved`: another socket has the registration now. The last row is about the pool
--- and has no incarnation: verdict `more` if there is ready work in lanes that nobody here has found dry; `listening` as of a step.
+-- A row for each that was looked at. Verdict `moved`: another socket has the registration now; `lapsed`: a run that was claimed for
+-- it went back unconfirmed, and it gets nothing. That is said once: whoever asks again has heard of it. The last row is about the
+-- pool and has no incarnation: verdict `more` if there is ready work in lanes that nobody here has found dry; `listening` as of
+-- a step.
 CREATE FUNCTION paceline.offer(
     p_pool integer, p_incarnations bigint[], p_sessions bigint[], p_wants integer[], p_seconds float8, p_listen float8 DEFAULT NULL)
 RETURNS TABLE (
@@ -33,6 +35,7 @@ DECLARE
     v_tried boolean := false;
     v_listening boolean;
     v_session bigint;
+    v_lapsed boolean;
     v record;
     s record;
 BEGIN
@@ -42,6 +45,9 @@ BEGIN
         SELECT i.id FROM paceline.incarnation i JOIN paceline.pool p ON p.id = i.pool
          WHERE i.id = ANY (p_incarnations) AND i.pool = p_pool AND i.state = 'a' AND i.lane_version <> p.lane_version
          ORDER BY i.id FOR NO KEY UPDATE OF i SKIP LOCKED));
+    IF (SELECT t.next_at <= v_now FROM paceline.tick t) THEN   -- not by a step: it may find that one of these let a run lapse
+        PERFORM paceline.tick_safely();
+    END IF;
     FOR v IN
         SELECT a.id, a.session, a.want, i.cancels, i.late,
                CASE WHEN i.lane_version = p.lane_version AND i.late = '{}' THEN i.lanes || i.special
@@ -63,10 +69,16 @@ BEGIN
                       AND v.lanes <@ v_dry AND v.late <@ (v_dry || v_dry_if_late);
         incarnation := v.id; verdict := v.closed; cancelled := NULL; ids := NULL;
         IF v.closed IS NULL THEN
-            SELECT i.session INTO v_session FROM paceline.incarnation i WHERE i.id = v.id FOR KEY SHARE SKIP LOCKED;
+            SELECT i.session, i.lapsed INTO v_session, v_lapsed
+              FROM paceline.incarnation i WHERE i.id = v.id FOR KEY SHARE SKIP LOCKED;
             CONTINUE WHEN NOT FOUND;
             IF v.session IS NOT NULL AND v_session IS DISTINCT FROM v.session THEN
                 verdict := 'moved';
+            ELSIF v_lapsed THEN
+                PERFORM FROM paceline.incarnation i WHERE i.id = v.id FOR NO KEY UPDATE SKIP LOCKED;
+                CONTINUE WHEN NOT FOUND;   -- it is just saying something
+                UPDATE paceline.incarnation i SET lapsed = false WHERE i.id = v.id;
+                verdict := 'lapsed';
             ELSE
                 SELECT x.* INTO s FROM paceline.step(v.id, v.want, p_listen => p_listen) x;
                 verdict := s.verdict; cancelled := s.cancelled; fence := s.fence; ids := s.ids; kinds := s.kinds;
@@ -136,6 +148,7 @@ BEGIN
         SELECT array_agg(o.job), array_agg(o.fence) INTO v_jobs, v_fences
           FROM paceline.offer o WHERE o.incarnation = v_owner AND o.until <= v_now;
         v_back := paceline.take_back(v_owner, v_jobs, v_fences, 'Unconfirmed');
+        UPDATE paceline.incarnation i SET lapsed = true WHERE i.id = v_owner AND v_back <> '{}';
         DELETE FROM paceline.offer o
          WHERE o.job = ANY (v_jobs) AND o.incarnation = v_owner AND (o.job = ANY (v_back) OR NOT EXISTS (
             SELECT FROM paceline.job j WHERE j.id = o.job AND j.incarnation = o.incarnation AND j.fence = o.fence));
