@@ -18,9 +18,8 @@ RESUME: Final = timedelta(seconds=5)
 LOST: Final = "Undelivered"
 """Why a run goes back that was claimed for a runner which had just gone."""
 
-Told = Verdict | Literal["moved", "lapsed", "expired"]
-"""A verdict; or that another socket has the registration now, that a run was not confirmed in time, or that its token is
-good no more."""
+Told = Verdict | Literal["moved", "lapsed"]
+"""A verdict; or that another socket has the registration now, or that a run was not confirmed in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,7 +160,7 @@ class Poll:
         """The answer."""
         if self._news is not None:
             verdict = self._news.verdict
-        if verdict in ("moved", "lapsed", "expired"):  # another poll is there, or the next one is told
+        if verdict in ("moved", "lapsed"):  # another poll is there, or the next one is told
             verdict = "ok"
         cancelled = sorted(self._news.cancelled) if self._news else []
         given = ", ".join(run_text(job) for job in self.jobs)

@@ -179,8 +179,6 @@ class Session:
                 self._credit = 0
                 self._make_room()
                 self._outbox.put("lapsed")
-            case "expired":
-                self._outbox.close(UNAUTHORIZED)
 
     def _end(self, cause: str) -> None:
         """The registration is over."""

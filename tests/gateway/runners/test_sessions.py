@@ -224,14 +224,17 @@ async def test_an_end_is_told_with_its_cause_and_its_code(
         assert await socket.closed() == code
 
 
-async def test_a_token_that_expires_ends_its_socket(address: str, token: str, queue: Queue) -> None:
+async def test_a_token_that_expires_ends_its_socket_as_one_that_is_revoked(
+    address: str, token: str, queue: Queue
+) -> None:
     async with dialled(address, token) as socket:
         await queue.database.value("UPDATE paceline.token SET expires_at = clock_timestamp()")
+        assert (await socket.next("fenced"))["cause"] == "Revoked"
         assert await socket.closed() == 4401
 
     async def gone() -> object:
         found = await queue.database.value("SELECT cause FROM paceline.incarnation WHERE id = $1", socket.incarnation)
-        return found == "Disconnected"
+        return found == "Revoked"
 
     await until(gone)
 

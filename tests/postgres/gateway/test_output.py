@@ -126,6 +126,6 @@ async def test_it_is_told_that_another_socket_has_it_or_that_its_token_is_over(d
     over = "UPDATE paceline.token SET expires_at = clock_timestamp() WHERE id = $1"
     await database.value(over, await token_of(database, expired))
     told = await Dialling(database).news([by(moved), by(expired)])
-    assert {each.incarnation: each.verdict for each in told} == {
-        moved.incarnation: "moved", expired.incarnation: "expired",
+    assert {each.incarnation: (each.verdict, each.cause) for each in told} == {
+        moved.incarnation: ("moved", None), expired.incarnation: ("fenced", "Revoked"),
     }  # fmt: skip

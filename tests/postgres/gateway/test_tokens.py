@@ -11,9 +11,11 @@ from paceline.errors import NotAllowedError, NotFoundError
 from paceline.queue import Queue
 from paceline.reading import Reader
 from paceline.tokens import CHANNEL, Tokens
-from support.pg import Connect, Login, behind
+from postgres.gateway.dialling import cause, dial, job_row, take, token_of
+from support.pg import Connect, Login, Tick, behind
 
 CAUSE = "SELECT cause FROM paceline.incarnation WHERE id = $1"
+EXPIRE = "UPDATE paceline.token SET expires_at = clock_timestamp() WHERE id = $1"
 
 
 def number(token: str) -> str:
@@ -39,6 +41,32 @@ async def test_a_revoked_token_ends_what_was_registered_with_it_and_nothing_else
     assert not await tokens.revoke(mine)
     with pytest.raises(NotAllowedError, match="not good any more"):
         await dialling.register(mine, kinds=["*"])
+
+
+async def test_a_token_that_expires_ends_what_was_registered_with_it(
+    database: Database, queue: Queue, tick: Tick
+) -> None:
+    ended, stays = await dial(database, "a"), await dial(database, "b")
+    made = await queue.enqueue("mail")
+    assert await take(database, ended)
+    await database.value(EXPIRE, await token_of(database, ended))
+    await tick()
+    assert [await cause(database, each) for each in (ended, stays)] == ["Revoked", None]
+    assert await job_row(database, made.id) == ("r", None, 0, 1)
+
+
+async def test_the_end_of_a_token_waits_for_nobody(database: Database, connect: Connect, tick: Tick) -> None:
+    claiming, idle = await dial(database, "a"), await dial(database, "b")
+    await database.value("UPDATE paceline.token SET expires_at = clock_timestamp()")
+    other = await connect()
+    await other.execute("BEGIN")
+    await other.fetch("SELECT FROM paceline.incarnation WHERE id = $1 FOR KEY SHARE", claiming.incarnation)
+    async with asyncio.timeout(20):
+        await tick()
+    assert [await cause(database, each) for each in (claiming, idle)] == [None, "Revoked"]
+    await other.execute("COMMIT")
+    await tick()
+    assert await cause(database, claiming) == "Revoked"
 
 
 async def test_a_registration_that_is_under_way_is_ended_too(database: Database, connect: Connect) -> None:

@@ -357,6 +357,22 @@ async def test_a_token_that_is_revoked_ends_its_runner(
 
 
 @pytest.mark.parametrize("by", WIRES)
+async def test_a_token_that_expires_ends_its_runner_and_its_jobs_go_to_others(
+    queue: Queue, dial: Dial, door: Door, scratch: Path, by: str
+) -> None:
+    made = await queue.enqueue("wait", "go")
+    async with strict_proxy(door.url) as strict:
+        runner = await dial("r1", url=door.url if by == WIRES[0] else strict, wait=False)
+        await there(scratch / "begun")
+        await queue.database.value("UPDATE paceline.token SET expires_at = clock_timestamp()")
+        assert await runner.ended() == FENCED
+        assert "its login or its token" in runner.log
+    back = await until(queue, made.id, "ready")
+    (lost,) = await attempts(queue, made.id)
+    assert (back.losses, lost.outcome, lost.cause) == (1, "lost", "Revoked")
+
+
+@pytest.mark.parametrize("by", WIRES)
 async def test_a_token_that_is_revoked_while_its_runner_is_cut_off_ends_it_too(
     queue: Queue, dial: Dial, door: Door, token: TokenOf, by: str
 ) -> None:

@@ -36,7 +36,8 @@ BEGIN
 END $$;
 
 -- Of runners that a gateway holds a connection of (`session` as in an offer): those that have something to be told. A job to be
--- cancelled, a drain, an end; that its registration has `moved` to another socket, or that its token has `expired`.
+-- cancelled, a drain, an end (that of its token too, before the housekeeping has found it); or that its registration has `moved`
+-- to another socket.
 CREATE FUNCTION paceline.news(p_incarnations bigint[], p_sessions bigint[])
 RETURNS TABLE (incarnation bigint, verdict text, cancelled bigint[], cause text, leave boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -49,10 +50,11 @@ BEGIN
     SELECT n.* FROM (
         SELECT a.id, CASE WHEN i.id IS NULL OR i.state = 'z' OR i.lease_until <= v_now THEN 'fenced'
                           WHEN a.session IS NOT NULL AND i.session IS DISTINCT FROM a.session THEN 'moved'
-                          WHEN t.expires_at <= v_now THEN 'expired'
+                          WHEN t.expires_at <= v_now THEN 'fenced'
                           WHEN i.state = 'd' THEN 'draining' ELSE 'ok' END AS verdict,
                CASE WHEN i.cancels THEN paceline.cancelled(i.id) END AS cancelled,
-               CASE WHEN i.state = 'z' THEN i.cause WHEN i.lease_until <= v_now THEN coalesce(i.suspect, 'LeaseExpired') END,
+               CASE WHEN i.state = 'z' THEN i.cause WHEN i.lease_until <= v_now THEN coalesce(i.suspect, 'LeaseExpired')
+                    WHEN t.expires_at <= v_now THEN 'Revoked' END,
                i.state = 'd' AND EXISTS (SELECT FROM paceline.effective_taints(i.runner) x WHERE x.effect = 'Drain')
           FROM unnest(p_incarnations, p_sessions) a (id, session)
           LEFT JOIN paceline.incarnation i ON i.id = a.id AND i.pool = ANY (v_pools)

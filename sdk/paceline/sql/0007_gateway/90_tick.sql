@@ -1,5 +1,6 @@
--- The housekeeping, as before, but for what gateways leave: what was offered in vain goes back and calls that took too long are
--- given up every second; requests that need not be remembered any more and what runs said that are over go with the slow one.
+-- The housekeeping, as before, but for what gateways leave: what was offered in vain goes back, tokens that expire end their
+-- runners, and calls that took too long are given up every second; requests that need not be remembered any more and what runs
+-- said that are over go with the slow one.
 CREATE FUNCTION paceline.forget_requests() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE v_now constant timestamptz := clock_timestamp();
@@ -9,6 +10,16 @@ BEGIN
      WHERE o.pool = old.pool AND o.key = old.key;
     DELETE FROM paceline.live_output o
      WHERE NOT EXISTS (SELECT FROM paceline.job j WHERE j.id = o.job AND j.fence = o.fence AND j.state = 'x');
+END $$;
+
+-- What was registered with a token that has expired ends as it does with one that is revoked.
+CREATE FUNCTION paceline.end_expired() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM paceline.end_incarnations(ARRAY(
+        SELECT i.id FROM paceline.incarnation i JOIN paceline.token t ON t.id = i.token
+         WHERE i.state <> 'z' AND t.expires_at <= clock_timestamp()
+         ORDER BY i.id LIMIT 100 FOR UPDATE OF i SKIP LOCKED), 'Revoked', false);
 END $$;
 
 CREATE OR REPLACE FUNCTION paceline.tick_slowly() RETURNS void
@@ -42,6 +53,7 @@ BEGIN
     PERFORM paceline.expire();
     IF t.review_at <= v_now THEN
         PERFORM paceline.sweep_offers();
+        PERFORM paceline.end_expired();
         PERFORM paceline.give_up_calls();
         PERFORM paceline.review_lanes();
         PERFORM paceline.count_runners();
