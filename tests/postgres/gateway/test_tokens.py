@@ -12,7 +12,7 @@ from paceline.queue import Queue
 from paceline.reading import Reader
 from paceline.tokens import CHANNEL, Tokens
 from postgres.gateway.dialling import cause, dial, job_row, take, token_of
-from support.pg import Connect, Login, Tick, behind
+from support.pg import Connect, Login, Tick, behind, waits_for_a_lock
 
 CAUSE = "SELECT cause FROM paceline.incarnation WHERE id = $1"
 EXPIRE = "UPDATE paceline.token SET expires_at = clock_timestamp() WHERE id = $1"
@@ -141,6 +141,32 @@ async def test_the_secret_is_not_kept(database: Database) -> None:
     whole = await database.value("SELECT t::text FROM paceline.token t")
     assert number(token) in whole
     assert token.split("_", 2)[2] not in whole
+
+
+IN_ITS_WAY = {
+    "registers": ("SELECT incarnation FROM paceline.dial($1, '{*}')", "is not good any more"),
+    "is revoked": ("SELECT paceline.revoke_token($1)", "there is no token"),
+}
+
+
+@pytest.mark.parametrize("what", IN_ITS_WAY)
+async def test_a_group_can_be_deleted_while_one_of_its_tokens(database: Database, connect: Connect, what: str) -> None:
+    """All of them lock the group first: whoever had the token before it would wait for the other, and he for it."""
+    sql, refusal = IN_ITS_WAY[what]
+    group = await database.value("SELECT paceline.put_group('prod', 'ci', 'builds', 'builds')")
+    token = number(await Tokens(database).create("rk", group="builds", namespace="ci", runner="laptop"))
+    await Dialling(database).register(token, kinds=["*"])
+    deleting, other, watcher = await connect(), await connect(), await connect()
+    await deleting.execute("BEGIN")
+    await deleting.fetch("SELECT FROM paceline.runner_group WHERE id = $1 FOR UPDATE", group)
+    await deleting.fetch("SELECT FROM paceline.incarnation FOR UPDATE")  # so far has a deletion come
+    waiting = asyncio.create_task(other.fetch(sql, token))
+    await waits_for_a_lock(watcher, other.get_server_pid())
+    await deleting.fetch("SELECT paceline.delete_group($1)", group)
+    await deleting.execute("COMMIT")
+    with pytest.raises(asyncpg.PostgresError, match=refusal):
+        await waiting
+    assert await database.value("SELECT count(*) FROM paceline.token") == 0
 
 
 async def test_tokens_go_with_their_group(database: Database) -> None:

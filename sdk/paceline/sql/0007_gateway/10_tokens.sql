@@ -97,11 +97,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
      WHERE paceline.may(t.pool, 'operator') ORDER BY t.created_at DESC, t.id
 $$;
 
--- From its commit on the token is worth nothing: gateways hear of it. What was registered with it ends.
+-- From its commit on the token is worth nothing: gateways hear of it. What was registered with it ends. The group is locked first,
+-- as by whoever deletes it: he has the registrations before he comes to the token.
 CREATE FUNCTION paceline.revoke_token(p_id text) RETURNS boolean   -- whether nobody had done so before
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE v paceline.token; v_gone bigint[];
 BEGIN
+    PERFORM FROM paceline.runner_group g WHERE g.id = (SELECT t.grp FROM paceline.token t WHERE t.id = p_id) FOR KEY SHARE;
     SELECT t.* INTO v FROM paceline.token t WHERE t.id = p_id AND paceline.may(t.pool, 'operator') FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no token "%" that login "%" may revoke', p_id, session_user

@@ -3,7 +3,8 @@
 -- row of the incarnation first, then what is offered to it, then its jobs.
 
 -- Register the runner that a token is for; with p_socket its first connection is there already. The lease is 30 s, or two and
--- a half heartbeats. The token is held to the commit: a revocation sees this registration, or this sees the revocation.
+-- a half heartbeats. The token is held to the commit: a revocation sees this registration, or this sees the revocation. Its group
+-- is locked before it, as by whoever deletes a group, and its tokens with it.
 CREATE FUNCTION paceline.dial(
     p_token text, p_kinds text[], p_tags text[] DEFAULT '{}', p_slots integer DEFAULT 1, p_heartbeat float8 DEFAULT 10,
     p_hostname text DEFAULT '', p_revision text DEFAULT NULL, p_socket boolean DEFAULT false
@@ -15,6 +16,7 @@ DECLARE
     v_token paceline.token;
     v_group paceline.runner_group;
 BEGIN
+    PERFORM FROM paceline.runner_group g WHERE g.id = (SELECT t.grp FROM paceline.token t WHERE t.id = p_token) FOR SHARE;
     SELECT t.* INTO v_token FROM paceline.token t WHERE t.id = p_token AND t.kind = 'rk' FOR SHARE;
     PERFORM paceline.require(v_token.pool, 'gateway');
     IF v_token.id IS NULL OR v_token.revoked_at IS NOT NULL OR v_token.expires_at <= clock_timestamp() THEN
