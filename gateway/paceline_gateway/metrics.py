@@ -33,7 +33,7 @@ WRITE_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 Write = Literal["enqueue", "claim", "heartbeat", "report", "register"]
 """What a call to the database is for."""
 Failure = Literal["database", "undelivered", "unconfirmed", "refused"]
-"""Why a claim came to nothing: the call failed, the runner had gone, it did not confirm, or it confirmed too late."""
+"""Why a claim came to nothing: the call failed, the runner had gone, it did not confirm, or it spoke too late."""
 
 NO_ROUTE: Final = "-"
 """The label of requests that went to none: refused at the door, or a path that there is not."""

@@ -60,7 +60,7 @@ async def opened(settings: Settings, metrics: Metrics) -> AsyncIterator[Services
         hub = Hub(dialling, listen, metrics, leaving)
         gate = Gate(database, KnownTokens(listen), required=settings.auth)
         await Tokens(database).find("")  # an old schema and a login without its grant are said now
-        ticking = asyncio.create_task(_tick(Queue(database)))
+        ticking = asyncio.create_task(_tick(Queue(database), dialling, metrics))
         try:
             async with gate.running(), answers.running(), hub.running():
                 yield Services(
@@ -72,12 +72,13 @@ async def opened(settings: Settings, metrics: Metrics) -> AsyncIterator[Services
             await asyncio.gather(ticking, return_exceptions=True)
 
 
-async def _tick(queue: Queue) -> None:
-    """The housekeeping, also where no runner with a login does it."""
+async def _tick(queue: Queue, dialling: Dialling, metrics: Metrics) -> None:
+    """The housekeeping, also where no runner with a login does it; and what it found for us to count."""
     while True:
         await asyncio.sleep(TICK_SECONDS)
         try:
             await queue.tick()
+            metrics.claim_failed("unconfirmed", await dialling.take_unconfirmed())
         except PacelineError as error:
             log.debug("housekeeping: %s", error)
 

@@ -37,6 +37,8 @@ class Dialled:
     """The number of its socket; None for one that polls."""
     refused: frozenset[JobId] = frozenset()
     """Of the runs that it named when it came back: those that are not its own any more."""
+    undelivered: int = 0
+    """So many that it did not name went back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,10 @@ class Dialling:
         )  # fmt: skip
         return [_news(row) for row in rows]
 
+    async def take_unconfirmed(self) -> int:
+        """How many runs nobody confirmed in time since anybody asked; each is told to one who asks."""
+        return int(await self._database.value("SELECT paceline.take_unconfirmed()"))
+
     # what is said of a run; each says whether it counts, and shows that the run has arrived
 
     async def complete(
@@ -240,7 +246,7 @@ def _dialled(row: "Record") -> Dialled:
     return Dialled(
         incarnation=IncarnationId(row["incarnation"]), name=row["name"], pool=row["pool"], pool_name=row["pool_name"],
         draining=row["state"] == b"d", slots=row["slots"], lease=timedelta(seconds=row["lease"]),
-        session=row["session"], refused=_ids(row["refused"]),
+        session=row["session"], refused=_ids(row["refused"]), undelivered=row["undelivered"],
     )  # fmt: skip
 
 

@@ -118,6 +118,7 @@ class Session:
             runs = held(hello.resume.runs)
             with contextlib.suppress(NotFoundError):
                 if made := await dialling.resume(token, hello.resume.incarnation, runs):
+                    self._services.metrics.claim_failed("undelivered", made.undelivered)
                     self._runs = {job: fence for job, fence in runs.items() if job not in made.refused}
                     return made, True
             if hello.resume.only:

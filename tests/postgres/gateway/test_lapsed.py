@@ -6,9 +6,10 @@ import pytest
 
 from paceline.database import Database
 from paceline.dialled import Dialled, Dialling
+from paceline.job import NewJob
 from paceline.queue import Queue
 from postgres.gateway.dialling import by, confirmations_are_due, dial, found, offer, take, token_of
-from support.pg import Connect, Tick
+from support.pg import Connect, Login, Tick
 
 DUE = "UPDATE paceline.tick SET next_at = '-infinity', review_at = '-infinity'"
 
@@ -81,3 +82,15 @@ async def test_one_that_is_just_saying_something_is_passed_by(
     assert told.offers == ()
     await beating.execute("COMMIT")
     assert await verdicts(database, runner) == ["lapsed"]
+
+
+async def test_it_is_counted_once_and_by_a_gateway_of_its_pool(
+    database: Database, queue: Queue, login: Login, tick: Tick
+) -> None:
+    await queue.enqueue_many([NewJob(kind="mail")] * 2)
+    await Queue(database, "shop").enqueue("mail")
+    ours, theirs = Dialling(await login("gateway", "builds")), Dialling(await login("gateway", "shop"))
+    await take(database, await dial(database), 2)
+    await confirmations_are_due(database)
+    await tick()
+    assert [await each.take_unconfirmed() for each in (theirs, ours, ours)] == [0, 2, 0]

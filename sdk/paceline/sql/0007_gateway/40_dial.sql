@@ -9,7 +9,7 @@ CREATE FUNCTION paceline.dial(
     p_token text, p_kinds text[], p_tags text[] DEFAULT '{}', p_slots integer DEFAULT 1, p_heartbeat float8 DEFAULT 10,
     p_hostname text DEFAULT '', p_revision text DEFAULT NULL, p_socket boolean DEFAULT false
 ) RETURNS TABLE (incarnation bigint, name text, pool integer, pool_name text, state "char", slots integer, lease float8,
-                 session bigint, refused bigint[])
+                 session bigint, refused bigint[], undelivered integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -30,7 +30,7 @@ BEGIN
     UPDATE paceline.incarnation i
        SET token = p_token, session = CASE WHEN p_socket THEN nextval('paceline.session') END
      WHERE i.id = incarnation;
-    RETURN QUERY SELECT d.*, '{}'::bigint[] FROM paceline.dialled_as(incarnation) d;
+    RETURN QUERY SELECT d.*, '{}'::bigint[], 0 FROM paceline.dialled_as(incarnation) d;
 END $$;
 
 -- What a runner is told of its registration.
@@ -58,10 +58,11 @@ END $$;
 
 -- A socket is there for a registration of this token, and from now on it is the only one. What the end of the last one had
 -- begun is over. The lock waits for a claim that is under way for the last one; what was offered to it and is not named here
--- never arrived, and goes back. `refused`: runs that are named and not its own any more. No row: the registration has ended.
+-- never arrived, and goes back (`undelivered`: how many). `refused`: runs that are named and not its own any more. No row: the
+-- registration has ended.
 CREATE FUNCTION paceline.resume(p_token text, p_incarnation bigint, p_jobs bigint[] DEFAULT '{}', p_fences bigint[] DEFAULT '{}')
 RETURNS TABLE (incarnation bigint, name text, pool integer, pool_name text, state "char", slots integer, lease float8,
-               session bigint, refused bigint[])
+               session bigint, refused bigint[], undelivered integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -85,7 +86,8 @@ BEGIN
     v_back := paceline.take_back(p_incarnation, v_jobs, v_fences, 'Undelivered');
     DELETE FROM paceline.offer o   -- one that is passed by is left to the sweep
      WHERE o.incarnation = p_incarnation AND (o.job = ANY (v_back) OR o.job <> ALL (coalesce(v_jobs, '{}')));
-    RETURN QUERY SELECT d.*, paceline.not_held(p_incarnation, p_jobs, p_fences) FROM paceline.dialled_as(p_incarnation) d;
+    RETURN QUERY SELECT d.*, paceline.not_held(p_incarnation, p_jobs, p_fences), cardinality(v_back)
+                   FROM paceline.dialled_as(p_incarnation) d;
 END $$;
 
 -- The socket of a registration has gone. If it is still the current one, the runner has so many seconds to come back; then the

@@ -8,6 +8,12 @@ CREATE TABLE paceline.offer (
 );
 CREATE INDEX offer_until ON paceline.offer (until);
 
+-- Runs that nobody confirmed in time, until a gateway has counted them.
+CREATE TABLE paceline.unconfirmed (
+    pool integer NOT NULL REFERENCES paceline.pool,
+    runs integer NOT NULL
+);
+
 -- Claim for several runners of a pool, one after the other, in one call. Each is a connection: its incarnation, the session of
 -- its socket (NULL: a poll), and how many it wants. Where one found less than it wanted its lanes are dry, and whoever could
 -- claim from no other lanes is not tried: a wake-up for a thousand that wait costs two claims. A lane that was late to it
@@ -149,11 +155,21 @@ BEGIN
           FROM paceline.offer o WHERE o.incarnation = v_owner AND o.until <= v_now;
         v_back := paceline.take_back(v_owner, v_jobs, v_fences, 'Unconfirmed');
         UPDATE paceline.incarnation i SET lapsed = true WHERE i.id = v_owner AND v_back <> '{}';
+        INSERT INTO paceline.unconfirmed (pool, runs)
+        SELECT i.pool, cardinality(v_back) FROM paceline.incarnation i WHERE i.id = v_owner AND v_back <> '{}';
         DELETE FROM paceline.offer o
          WHERE o.job = ANY (v_jobs) AND o.incarnation = v_owner AND (o.job = ANY (v_back) OR NOT EXISTS (
             SELECT FROM paceline.job j WHERE j.id = o.job AND j.incarnation = o.incarnation AND j.fence = o.fence));
     END LOOP;
 END $$;
+
+-- How many runs nobody confirmed in time, in the pools of this gateway. Whoever asks counts them, so each is counted once.
+CREATE FUNCTION paceline.take_unconfirmed() RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    WITH counted AS (
+        DELETE FROM paceline.unconfirmed u WHERE u.pool = ANY (paceline.visible(NULL, 'gateway')) RETURNING u.runs)
+    SELECT coalesce(sum(c.runs), 0) FROM counted c
+$$;
 
 -- Of runs that an incarnation names, those that are not its own any more.
 CREATE FUNCTION paceline.not_held(p_incarnation bigint, p_jobs bigint[], p_fences bigint[]) RETURNS bigint[]
