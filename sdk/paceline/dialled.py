@@ -145,6 +145,10 @@ class Dialling:
         """Leave; what is still held goes back without a charge, and its number is returned."""
         return int(await self._database.value("SELECT paceline.deregister($1)", owner))
 
+    async def fence(self, owner: IncarnationId, cause: str) -> int:
+        """End it as lost: what it holds is claimable with one loss charged, and its number is returned."""
+        return int(await self._database.value("SELECT paceline.fence_incarnation($1, $2)", owner, cause))
+
     # for many at once
 
     async def offer(self, pool: int, wants: Mapping[Connection, int], *, listen: timedelta | None = None) -> Round:

@@ -10,7 +10,7 @@ from paceline.errors import PacelineError
 from paceline.job import LONGEST, Fence, JobId, encode, need
 from paceline.retry import Exponential, Retry
 from paceline_gateway.metrics import Metrics
-from paceline_gateway.runners.runs import About, Complete, Extend, Fail, HandBack, Log, Progress
+from paceline_gateway.runners.runs import About, Complete, Extend, Fail, HandBack, Leave, Log, Progress
 from paceline_gateway.together import Together
 
 GATHER_SECONDS: Final = 0.05
@@ -50,6 +50,12 @@ class Desk:
         news = await self._beats.do(beat)
         self._metrics.claim_failed("refused", len(news.refused))
         return news
+
+    async def leave(self, owner: IncarnationId, told: Leave) -> int:
+        """End a registration as it wants; how many runs it had."""
+        if told.cause is not None:
+            return await self._dialling.fence(owner, told.cause)
+        return await self._dialling.deregister(owner)
 
     async def _report(self, owner: IncarnationId, job: JobId, fence: Fence, about: About) -> bool:
         dialling = self._dialling

@@ -4,7 +4,19 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from paceline_gateway.runners.runs import Complete, Extend, Fail, HandBack, Hello, Log, Message, Number, Progress, Runs
+from paceline_gateway.runners.runs import (
+    Complete,
+    Extend,
+    Fail,
+    HandBack,
+    Hello,
+    Leave,
+    Log,
+    Message,
+    Number,
+    Progress,
+    Runs,
+)
 
 LARGEST: Final = 2 * 2**20
 """Bytes of a frame: a result of 1 MiB, escaped."""
@@ -87,8 +99,8 @@ class Drain(Message):
     type: Literal["drain"]
 
 
-class Goodbye(Message):
-    """It leaves."""
+class Goodbye(Leave):
+    """As its request."""
 
     type: Literal["goodbye"]
 

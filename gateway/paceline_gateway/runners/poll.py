@@ -26,6 +26,7 @@ from paceline_gateway.runners.runs import (
     HandBack,
     Heartbeat,
     Hello,
+    Leave,
     Log,
     Number,
     Owner,
@@ -182,11 +183,15 @@ async def drain(request: Request, body: Owner, caller: Dialler) -> Left:
     return Left(runs=await services.dialling.drain(await _owner(services, caller, body.incarnation)))
 
 
+class OwnLeave(Leave, Owner):
+    """With whose registration it is."""
+
+
 @router.post("/deregister")
-async def deregister(request: Request, body: Owner, caller: Dialler) -> Left:
-    """Leave; what is still held goes back, nothing charged."""
+async def deregister(request: Request, body: OwnLeave, caller: Dialler) -> Left:
+    """Leave; what is still held goes back, nothing charged unless there is a `cause`."""
     services = services_of(request)
-    return Left(runs=await services.dialling.deregister(await _owner(services, caller, body.incarnation)))
+    return Left(runs=await services.desk.leave(await _owner(services, caller, body.incarnation), body))
 
 
 class OwnComplete(Complete, Owner):

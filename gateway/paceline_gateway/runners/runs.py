@@ -15,6 +15,8 @@ Kind = Annotated[str, Field(pattern=rf"^(\*|{KIND.pattern})$")]
 Tag = Annotated[str, Field(pattern=f"^({TAG.pattern})$")]
 SLOWEST: Final = 60
 Cause = Literal["Failed", "TimedOut", "Crashed", "Cancelled", "BadPayload", "BadResult"]
+Stuck = Literal["HandlerStuck"]
+"""Why a runner gives up although it was not told to leave."""
 MOST_AT_ONCE: Final = 100
 """Runs that are given in one answer: each may have a payload of 1 MiB."""
 
@@ -40,6 +42,12 @@ class Owner(Message):
     """Whose registration it is about."""
 
     incarnation: Number
+
+
+class Leave(Message):
+    """A runner leaves, or cannot go on."""
+
+    cause: Stuck | None = Field(None, description="It cannot go on: what it has is lost, with one loss charged.")
 
 
 class Heartbeat(Owner):

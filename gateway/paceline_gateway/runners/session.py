@@ -242,7 +242,7 @@ class Session:
                 self._drain_told = False
                 await self._services.dialling.drain(guest.by.incarnation)
             case Goodbye():
-                await self._services.dialling.deregister(guest.by.incarnation)
+                await self._services.desk.leave(guest.by.incarnation, frame)
                 self._settled = True
                 self._outbox.close(BYE)
                 return True

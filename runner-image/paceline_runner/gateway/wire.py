@@ -7,7 +7,7 @@ from typing import Protocol
 
 from paceline.claims import Beat
 from paceline_runner.gateway.api import Api
-from paceline_runner.gateway.frames import Report
+from paceline_runner.gateway.frames import Report, as_json
 from paceline_runner.gateway.seat import GatewaySeat
 
 
@@ -46,6 +46,6 @@ class Ending:
                 await self._closed.wait()
 
     async def abandon(self, *, leaving: bool) -> None:
-        """Give the jobs back. There is no word for a runner that is stuck: it is lost when its last connection is."""
-        if leaving:
-            await self._api.call("POST", "/runner/deregister", f'{{"incarnation":{self._seat.id}}}')
+        """Its jobs go back, or are lost with the cause."""
+        cause = None if leaving else "HandlerStuck"
+        await self._api.call("POST", "/runner/deregister", as_json({"incarnation": self._seat.id, "cause": cause}))

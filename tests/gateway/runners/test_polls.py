@@ -236,6 +236,19 @@ async def test_what_is_handed_back_is_charged_nothing_and_who_leaves_hands_back_
     assert [tuple(row) for row in rows] == [(0, 0), (0, 0)]
 
 
+async def test_who_leaves_with_a_cause_loses_what_it_has_and_only_one_cause_is_known(
+    runner: Client, register: Registered, queue: Queue
+) -> None:
+    made = await queue.enqueue("mail")
+    me = await register()
+    await runner.get("/runner/runs", params={"incarnation": me})
+    path = "/runner/deregister"
+    assert (await runner.post(path, json={"incarnation": me, "cause": "Evicted"})).status_code == 422
+    assert (await runner.post(path, json={"incarnation": me, "cause": "HandlerStuck"})).json() == {"runs": 1}
+    (lost,) = await Reader(queue.database).job_attempts(made.id)
+    assert (await state(queue, made.id), lost.outcome, lost.cause) == ("ready", "lost", "HandlerStuck")
+
+
 @pytest.mark.parametrize(
     ("hello", "field"),
     [

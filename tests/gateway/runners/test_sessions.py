@@ -137,6 +137,16 @@ async def test_all_that_was_said_is_answered_before_the_close(address: str, toke
         assert await socket.closed() == 1000
 
 
+async def test_a_goodbye_says_that_a_handler_is_stuck(address: str, token: str, queue: Queue) -> None:
+    made = await queue.enqueue("mail")
+    async with dialled(address, token) as socket:
+        await socket.ask()
+        await socket.send("goodbye", cause="HandlerStuck")
+        assert await socket.closed() == 1000
+    (lost,) = await Reader(queue.database).job_attempts(made.id)
+    assert (lost.outcome, lost.cause) == ("lost", "HandlerStuck")
+
+
 async def test_a_drain_by_the_runner_itself_brings_nothing_more(address: str, token: str, queue: Queue) -> None:
     async with dialled(address, token) as socket:
         await socket.send("ready", want=2)

@@ -123,7 +123,7 @@ async def test_a_handler_that_never_yields_and_has_timed_out_costs_the_runner(
     assert await runner.ended() == FENCED
     assert f"does not yield, and job {made.id} has timed out" in runner.log
     dead = await until(queue, made.id, "dead")
-    assert (dead.cause, "Disconnected" in (dead.error or "")) == ("Poison", True)
+    assert (dead.cause, "HandlerStuck" in (dead.error or "")) == ("Poison", True)
 
 
 @pytest.mark.timeout(180)

@@ -216,6 +216,18 @@ async def test_one_that_gives_up_for_a_stuck_loop_and_leaves_is_charged_nothing(
     assert (back.tries, back.losses) == (0, 0)
 
 
+async def test_one_that_gives_up_for_a_stuck_loop_says_so(join: Join, queue: Queue) -> None:
+    made = await queue.enqueue("mail")
+    runner = await join()
+    await runner.take()
+    await aside(runner.loop, runner.line.abandon(leaving=False))
+    back = await until(queue, made.id, "ready")
+    (lost,) = await attempts(queue, made.id)
+    assert (back.tries, back.losses, lost.outcome, lost.cause) == (0, 1, "lost", "HandlerStuck")
+    beat = await runner.seat.heartbeat()
+    assert (beat.verdict, beat.cause) == ("fenced", "HandlerStuck")
+
+
 async def test_somebody_who_is_not_let_in_is_told_and_whoever_is_away_is_waited_for(
     queue: Queue, door: Door, migrated: str, loop: asyncio.AbstractEventLoop
 ) -> None:
