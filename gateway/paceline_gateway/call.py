@@ -23,7 +23,7 @@ from paceline_gateway.bodies import EnqueueBody
 from paceline_gateway.jobs import LONGEST_WAIT, Once, canonical, trace_of
 from paceline_gateway.problem import Problem
 from paceline_gateway.services import Services, services_of
-from paceline_gateway.waiting import HungUpError, LeavingError, patiently
+from paceline_gateway.waiting import LAST_SECONDS, HungUpError, LeavingError, patiently
 
 LOST: Final = "Poison"
 """The cause of a dead letter whose runner was lost."""
@@ -69,19 +69,17 @@ async def call(request: Request, body: CallBody, caller: Producer, once: Once = 
     pool = caller.pool_or(body.pool)
     made = await _enqueue(services, pool, body, once, trace_of(request))
     ours = once is None and made.created
-    leaving = None if once is None else services.leaving  # only with a key can it be asked for elsewhere
+    grace = LAST_SECONDS if once is None else 0.0  # only with a key can it be asked for elsewhere
+    wait, seconds = services.answers.wait(made.id), body.timeout_seconds
     try:
         with services.metrics.waiting_calls.track_inprogress():
-            ended = await patiently(request, services.answers.wait(made.id), body.timeout_seconds, leaving)
-    except TimeoutError:
+            ended = await patiently(request, wait, seconds, services.leaving, grace)
+    except (TimeoutError, LeavingError) as early:
         late = await _cancel(services, pool, made.id) if ours else None
         if late is None:
-            raise Problem(
-                504, "deadline", f"job {made.id} was not done after {body.timeout_seconds:g} s", job=made.id
-            ) from None
+            closes = isinstance(early, LeavingError)
+            raise (_closing(made.id, once, ours=ours) if closes else _too_late(made.id, seconds)) from None
         ended = late
-    except LeavingError:
-        raise Problem(503, "leaving", "this gateway closes: ask again with the same key", job=made.id) from None
     except (HungUpError, asyncio.CancelledError) as gone:
         if ours:
             await _cancel(services, pool, made.id)
@@ -108,6 +106,17 @@ async def _enqueue(services: Services, pool: str, body: CallBody, once: str | No
             services.database, pool, [job], key=once, request=canonical("call", body), waits=[wait]
         )
     return made
+
+
+def _too_late(job: JobId, seconds: float) -> Problem:
+    return Problem(504, "deadline", f"job {job} was not done after {seconds:g} s", job=job)
+
+
+def _closing(job: JobId, once: str | None, *, ours: bool) -> Problem:
+    """Another gateway answers; whoever has a key gets there what became of this job."""
+    again = "ask again with the same key" if once is not None else "ask again"
+    done = f", and job {job} is cancelled" if ours else ""
+    return Problem(503, "leaving", f"this gateway closes{done}: {again}", job=job)
 
 
 async def _answer(services: Services, job: JobId, ended: Outcome) -> Answer:

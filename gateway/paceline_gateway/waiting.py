@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from fastapi import Request
 
+LAST_SECONDS: Final = 7.0
+"""So long somebody who cannot ask elsewhere may still wait when this gateway closes; after 10 s he would be cut off."""
 T = TypeVar("T")
 
 
@@ -18,21 +20,20 @@ class LeavingError(Exception):
 
 
 async def patiently(
-    request: Request, answer: Coroutine[object, object, T], seconds: float, leaving: asyncio.Event | None = None
+    request: Request, answer: Coroutine[object, object, T], seconds: float, leaving: asyncio.Event, grace: float = 0
 ) -> T:
-    """The answer; or a TimeoutError, a HungUpError, or (where `leaving` is given and set) a LeavingError."""
+    """The answer; or a TimeoutError, a HungUpError, or (so many seconds after `leaving` is set) a LeavingError."""
     waiting = asyncio.create_task(answer)
     gone = asyncio.create_task(_hung_up(request))
-    tasks: list[asyncio.Task[object]] = [waiting, gone]
-    if leaving is not None:
-        tasks.append(asyncio.create_task(leaving.wait()))
+    closed = asyncio.create_task(_closed(leaving, grace))
+    tasks: list[asyncio.Task[object]] = [waiting, gone, closed]
     try:
         await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if waiting.done():
             return waiting.result()
         if gone.done():
             raise HungUpError
-        if tasks[-1].done():
+        if closed.done():
             raise LeavingError
         raise TimeoutError
     finally:
@@ -45,3 +46,9 @@ async def _hung_up(request: Request) -> None:
     """Return when the connection has gone: after the body nothing else can come."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+async def _closed(leaving: asyncio.Event, grace: float) -> None:
+    """Return when nobody can wait here any more."""
+    await leaving.wait()
+    await asyncio.sleep(grace)

@@ -15,6 +15,8 @@ from paceline.queue import Queue
 from paceline.reading import Reader
 from paceline.testing import PostgresServer
 from paceline.tokens import Tokens
+from paceline_gateway.serve import GRACE_SECONDS
+from paceline_gateway.waiting import LAST_SECONDS
 from runner.process import RunnerProcess, StartRunner, there
 
 KEY = {"Idempotency-Key": "order-7"}
@@ -159,6 +161,29 @@ async def test_a_gateway_that_leaves_sends_callers_with_a_key_away_and_answers_t
     (scratch / "go").touch()
     assert [(await each).json()["result"] for each in (plain, again)] == ["seen", "seen"]
     assert await leaving.ended() == 0
+
+
+async def test_a_gateway_that_leaves_does_not_cut_off_a_call_that_takes_longer(
+    serve: Serve, caller: Called, start: StartRunner, scratch: Path, queue: Queue
+) -> None:
+    """It is cancelled before the gateway ends what is left, and its caller is told."""
+    assert LAST_SECONDS < GRACE_SECONDS
+    await start("r1")
+    leaving = await serve()
+    call = asyncio.create_task((await caller(leaving)).post("/v1/call", json={**WAIT, "timeout_seconds": 300}))
+    await begun(scratch)
+    leaving.send(signal.SIGTERM)
+    answer = await call
+    job = answer.json()["job"]
+    assert (answer.status_code, answer.json()["error"]) == (503, "leaving")
+    assert answer.json()["detail"] == f"this gateway closes, and job {job} is cancelled: ask again"
+    assert answer.headers["retry-after"]
+    assert (await there(scratch / "cancelled")).split()[0] == str(job)
+
+    async def cancelled() -> bool:
+        return await state(queue, job) == "cancelled"
+
+    await until(cancelled)
 
 
 async def test_a_call_outlives_a_restart_of_the_database(scratch: Path) -> None:
