@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from paceline.testing import PostgresServer
+from support.bouncer import BouncedServer, bounced
+from support.pg import one_server
 from support.servers import server, versions
 
 # In a shell's background job SIGINT is ignored, and everything that a test starts would ignore Ctrl-C too.
@@ -24,6 +26,12 @@ def pytest_report_header() -> str:
 def postgres(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
     """A real server, one of each version for the whole run."""
     return server(tmp_path_factory, request.param)
+
+
+@pytest.fixture(scope="session")
+def bouncer(tmp_path_factory: pytest.TempPathFactory) -> BouncedServer:
+    """The first of them behind PgBouncer in transaction mode."""
+    return bounced(tmp_path_factory, one_server(tmp_path_factory))
 
 
 @pytest.fixture

@@ -2,26 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 from paceline.queue import Queue
-from paceline.testing import PostgresServer
 from postgres.cli.process import run_cli
 from runner.process import StartRunner, until
-from support.bouncer import BouncedServer, bounced
-from support.pg import one_server
+from support.bounced import postgres  # noqa: F401 -- it is for the fixtures
+from support.bouncer import BouncedServer
 
 WAITERS = "SELECT count(*) FROM paceline.waiter WHERE until > clock_timestamp()"
-
-
-@pytest.fixture(scope="session")
-def bouncer(tmp_path_factory: pytest.TempPathFactory) -> BouncedServer:
-    return bounced(tmp_path_factory, one_server(tmp_path_factory))
-
-
-@pytest.fixture(scope="session")
-def postgres(bouncer: BouncedServer) -> PostgresServer:
-    return bouncer
 
 
 async def test_a_database_is_migrated_and_a_job_enqueued(empty_database: str) -> None:

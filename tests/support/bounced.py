@@ -2,7 +2,16 @@
 
 import pytest
 
+from paceline.testing import PostgresServer
+from support.bouncer import BouncedServer
+
 BOUNCED = "pg18-bouncer"
+
+
+@pytest.fixture(scope="session")
+def postgres(bouncer: BouncedServer) -> PostgresServer:
+    """For a file to import: all databases of its tests are then behind PgBouncer."""
+    return bouncer
 
 
 def is_bounced(item: pytest.Item) -> bool:

@@ -3,21 +3,9 @@
 import pytest
 
 from cluster.operator.site import Site
-from paceline.testing import PostgresServer
-from support.bouncer import BouncedServer, bounced
-from support.pg import one_server
+from support.bounced import postgres  # noqa: F401 -- it is for the fixtures
 
 pytestmark = pytest.mark.timeout(120)
-
-
-@pytest.fixture(scope="session")
-def bouncer(tmp_path_factory: pytest.TempPathFactory) -> BouncedServer:
-    return bounced(tmp_path_factory, one_server(tmp_path_factory))
-
-
-@pytest.fixture(scope="session")
-def postgres(bouncer: BouncedServer) -> PostgresServer:
-    return bouncer
 
 
 async def test_a_group_at_zero_gets_a_runner_for_a_job_although_nobody_is_woken(operated: Site) -> None:

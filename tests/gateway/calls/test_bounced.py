@@ -4,20 +4,9 @@ import pytest
 
 from gateway.calls.conftest import Called, Serve
 from gateway.conftest import Site
-from paceline.testing import PostgresServer
 from runner.process import StartRunner
-from support.bouncer import BouncedServer, bounced
-from support.pg import one_server
-
-
-@pytest.fixture(scope="session")
-def bouncer(tmp_path_factory: pytest.TempPathFactory) -> BouncedServer:
-    return bounced(tmp_path_factory, one_server(tmp_path_factory))
-
-
-@pytest.fixture(scope="session")
-def postgres(bouncer: BouncedServer) -> PostgresServer:
-    return bouncer
+from support.bounced import postgres  # noqa: F401 -- it is for the fixtures
+from support.bouncer import BouncedServer
 
 
 @pytest.mark.parametrize("past", [True, False], ids=["a way past it", "none"])

@@ -4,21 +4,10 @@ import pytest
 
 from gateway.conftest import until
 from gateway.door.conftest import Door
-from paceline.testing import PostgresServer
-from support.bouncer import BouncedServer, bounced
-from support.pg import one_server
+from support.bounced import postgres  # noqa: F401 -- it is for the fixtures
+from support.bouncer import BouncedServer
 
 NODES = "/cluster/nodes"
-
-
-@pytest.fixture(scope="session")
-def bouncer(tmp_path_factory: pytest.TempPathFactory) -> BouncedServer:
-    return bounced(tmp_path_factory, one_server(tmp_path_factory))
-
-
-@pytest.fixture(scope="session")
-def postgres(bouncer: BouncedServer) -> PostgresServer:
-    return bouncer
 
 
 @pytest.mark.parametrize("past", [True, False])
