@@ -64,8 +64,8 @@ async def opened(settings: Settings, metrics: Metrics) -> AsyncIterator[Services
         try:
             async with gate.running(), answers.running(), hub.running():
                 yield Services(
-                    settings, database, gate, answers, Coalescer(database, metrics), dialling, Desk(dialling, metrics),
-                    hub, metrics, leaving=leaving,
+                    settings, database, gate, answers, Coalescer(database, metrics), dialling,
+                    Desk(dialling, metrics, abreast=(settings.connections + 1) // 2), hub, metrics, leaving=leaving,
                 )  # fmt: skip
         finally:
             ticking.cancel()

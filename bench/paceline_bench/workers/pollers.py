@@ -29,12 +29,14 @@ class Runner:
         self._session, self._url = session, url
         self._headers = {"Authorization": f"Bearer {token}"}
         self._incarnation = 0
+        self._retry_after = 0.0
         self._runs: dict[int, int] = {}
 
     async def register(self) -> None:
-        """Say who we are."""
-        said = await self._post("/runner/register", {"kinds": ["*"], "slots": 1, "heartbeat_seconds": HEARTBEAT})
-        assert said is not None
+        """Say who we are, again and again where the gateway is busy."""
+        hello = {"kinds": ["*"], "slots": 1, "heartbeat_seconds": HEARTBEAT}
+        while (said := await self._post("/runner/register", hello)) is None:  # noqa: ASYNC110 -- nobody tells when
+            await asyncio.sleep(self._retry_after)
         self._incarnation = said["incarnation"]
 
     async def work(self) -> None:
@@ -66,6 +68,7 @@ class Runner:
         async with self._session.post(f"{self._url}{path}", json=body, headers=self._headers) as answer:
             if not answer.ok:
                 told.said(FAILED, answer.status)
+                self._retry_after = float(answer.headers.get("Retry-After", 1))
                 return None
             found: dict[str, Any] = await answer.json()
             return found

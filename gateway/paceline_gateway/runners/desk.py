@@ -1,17 +1,18 @@
-"""Where runners report: each report counts only with the fence of the claim, whichever way it came."""
+"""Where runners register and report: each report counts only with the fence of the claim, whichever way it came."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
 from paceline.claims import PROGRESS_LIMIT, IncarnationId
-from paceline.dialled import Connection, Dialling, Heartbeat, News, Place
+from paceline.dialled import Connection, Dialled, Dialling, Heartbeat, News, Place
 from paceline.errors import PacelineError
 from paceline.job import LONGEST, Fence, JobId, encode, need
 from paceline.retry import Exponential, Retry
 from paceline_gateway.metrics import Metrics
-from paceline_gateway.runners.runs import About, Complete, Extend, Fail, HandBack, Leave, Log, Progress
+from paceline_gateway.runners.runs import About, Complete, Extend, Fail, HandBack, Hello, Leave, Log, Progress
 from paceline_gateway.together import Together
+from paceline_gateway.turnstile import Turnstile
 
 GATHER_SECONDS: Final = 0.05
 """So long a heartbeat waits for others: a thousand runners send a hundred a second."""
@@ -19,13 +20,23 @@ MOST_PLACES: Final = 10_000
 
 
 class Desk:
-    """Takes reports and heartbeats."""
+    """Takes registrations, reports and heartbeats."""
 
-    def __init__(self, dialling: Dialling, metrics: Metrics) -> None:
-        """By these calls."""
+    def __init__(self, dialling: Dialling, metrics: Metrics, abreast: int) -> None:
+        """By these calls; so many register at a time."""
         self._dialling, self._metrics = dialling, metrics
+        self._turnstile = Turnstile(abreast)
         self._beats: Together[Heartbeat, News] = Together(self._beat_all, gather_seconds=GATHER_SECONDS)
         self._places: dict[tuple[str, int], Place] = {}
+
+    async def register(self, token: str, hello: Hello, *, socket: bool = False) -> Dialled:
+        """Become the current registration of the runner that a token is for; with `socket` it is connected already."""
+        async with self._turnstile.passing("registrations"):
+            with self._metrics.writing("register"):
+                return await self._dialling.register(
+                    token, kinds=hello.kinds, tags=hello.tags, slots=hello.slots, heartbeat=hello.heartbeat_seconds,
+                    hostname=hello.hostname, revision=hello.revision, socket=socket,
+                )  # fmt: skip
 
     async def place(self, token: str, incarnation: int) -> Place:
         """Where a registration works, if it came with this token. It never changes, so it is asked for once."""

@@ -81,12 +81,7 @@ async def me(caller: Dialler) -> Me:
 @router.post("/register")
 async def register(request: Request, hello: Hello, caller: Dialler) -> Welcome:
     """Become the current registration of the runner that the token is for."""
-    services = services_of(request)
-    with services.metrics.writing("register"):
-        made = await services.dialling.register(
-            caller.token, kinds=hello.kinds, tags=hello.tags, slots=hello.slots, heartbeat=hello.heartbeat_seconds,
-            hostname=hello.hostname, revision=hello.revision,
-        )  # fmt: skip
+    made = await services_of(request).desk.register(caller.token, hello)
     return Welcome.of(made, hello.heartbeat_seconds)
 
 

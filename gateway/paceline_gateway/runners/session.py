@@ -12,7 +12,7 @@ from paceline.dialled import Connection, Dialled, Heartbeat, News
 from paceline.errors import NotAllowedError, NotFoundError, PacelineError
 from paceline.job import Claimed, Fence, JobId
 from paceline_gateway.identity import Identity
-from paceline_gateway.problem import problem_of
+from paceline_gateway.problem import Problem, problem_of
 from paceline_gateway.runners.frames import (
     HELLO,
     LARGEST,
@@ -100,8 +100,8 @@ class Session:
         except EndedError as ended:
             self._end(str(ended))
             return False
-        except PacelineError as error:
-            found = problem_of(error)
+        except (PacelineError, Problem) as error:
+            found = error if isinstance(error, Problem) else problem_of(error)
             code = LATER if found.status >= 500 else UNAUTHORIZED if isinstance(error, NotAllowedError) else BAD
             return self._refuse(code, found.error, found.detail)
         welcome = plain(Welcome.of(made, hello.heartbeat_seconds))
@@ -123,11 +123,7 @@ class Session:
                     return made, True
             if hello.resume.only:
                 raise EndedError(await self._cause(hello.resume.incarnation))
-        with self._services.metrics.writing("register"):
-            return await dialling.register(
-                token, kinds=hello.kinds, tags=hello.tags, slots=hello.slots, heartbeat=hello.heartbeat_seconds,
-                hostname=hello.hostname, revision=hello.revision, socket=True,
-            ), False  # fmt: skip
+        return await self._services.desk.register(token, hello, socket=True), False
 
     async def _cause(self, incarnation: int) -> str:
         """Of a registration's end."""

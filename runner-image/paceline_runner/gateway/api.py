@@ -16,6 +16,8 @@ from paceline_runner.settings import Gateway
 CONNECT_SECONDS: Final = 5.0
 """A socket that dropped has five seconds to come back, so nobody waits longer for a connection."""
 ANSWER_SECONDS: Final = 10.0
+LONGEST_PAUSE: Final = 60.0
+"""Whoever stands between may ask for hours."""
 LARGEST_FRAME: Final = 8 * 2**20
 """A payload of 1 MiB, in which every character may be escaped."""
 REFUSALS: Final = {
@@ -55,6 +57,8 @@ class Api:
         self.place = f"the gateway {urlsplit(self._base).netloc}"
         trusted = ssl.create_default_context(cafile=gateway.ca) if self._base.startswith("https") else None
         self._options: dict[str, Any] = {"proxy": _proxy(self._base), "ssl": trusted or True}
+        self.retry_after = 0.0
+        """Seconds that the gateway asked us to wait, with its last answer."""
         self._ending: set[asyncio.Future[object]] = set()
         self._session = aiohttp.ClientSession(
             headers={"Authorization": f"Bearer {gateway.secret()}"},
@@ -71,6 +75,7 @@ class Api:
         query: dict[str, str] | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """The answer; `body` is JSON."""
+        self.retry_after = 0.0
         try:
             async with (
                 asyncio.timeout(seconds),
@@ -85,6 +90,7 @@ class Api:
             raise errors.GatewayError(f"{self.place} does not answer") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise self.unreachable(error) from error
+        self.retry_after = _seconds(answer.headers.get("Retry-After", ""))
         if answer.status == 200 and told is not None:
             return told
         raise self._refusal(answer.status, told or {})
@@ -135,6 +141,11 @@ def _object(text: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
+
+
+def _seconds(text: str) -> float:
+    """Of a Retry-After; a date is nothing that a gateway of ours would send."""
+    return min(float(text), LONGEST_PAUSE) if text.isascii() and text.isdigit() else 0.0
 
 
 def _proxy(url: str) -> str | None:

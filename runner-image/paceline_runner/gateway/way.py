@@ -52,7 +52,8 @@ class GatewayWay:
     def pauses(self) -> Iterator[float]:
         """Longer each time, and not for all runners the same: a gateway that comes back has to serve them all."""
         for number in itertools.count():
-            yield FIRST_PAUSE * 2 ** min(number, DOUBLED) * random.uniform(0.5, 1.0)  # noqa: S311 -- no secret
+            asked = 0.0 if self._opened is None else self._opened.retry_after * random.uniform(1.0, 1.5)  # noqa: S311
+            yield max(asked, FIRST_PAUSE * 2 ** min(number, DOUBLED) * random.uniform(0.5, 1.0))  # noqa: S311
 
     async def connect(self) -> None:
         """Ask whom the token is for."""

@@ -8,7 +8,8 @@ import pytest
 
 from paceline.errors import GatewayError, NameTakenError, PacelineError
 from paceline_runner.gateway.api import Api, NotAuthorizedError
-from paceline_runner.settings import Gateway
+from paceline_runner.gateway.way import GatewayWay
+from paceline_runner.settings import Gateway, Settings
 
 TOKEN = "rk_0123456789ab_" + "x" * 43
 
@@ -90,3 +91,17 @@ async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatc
 
 def test_a_token_is_not_shown_by_accident() -> None:
     assert "xxx" not in repr(Gateway(url="https://gateway", token=TOKEN))
+
+
+@pytest.mark.parametrize(
+    ("told", "least", "most"),
+    [("7", 7, 10.5), ("86400", 60, 90), ("Wed, 21 Oct 2026 07:28:00 GMT", 0, 0.2), ("-1", 0, 0.2)],
+)
+async def test_whoever_is_told_when_to_come_back_does_not_come_before(told: str, least: float, most: float) -> None:
+    async with answering("503 Service Unavailable", '{"error": "busy"}', f"Retry-After: {told}") as there:
+        gateway = Gateway(url=there.url, token=TOKEN)
+        way = GatewayWay(Settings(gateway=gateway, name=""), gateway, asyncio.get_running_loop())
+        with pytest.raises(GatewayError):
+            await way.connect()
+        assert least <= next(way.pauses()) <= most
+        await way.close()
