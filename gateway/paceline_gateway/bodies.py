@@ -48,8 +48,8 @@ class JobBody(Body):
     key: Name | None = Field(None, description="Jobs of one key run one at a time, or as many as its limit says.")
     key_limit: KeyLimit | None = Field(None, description="Sets the key's limit.")
     dedupe: Name | None = Field(None, description="While a job of this kind with this value is live, none is made.")
-    tags: list[TagName] = Field([], description="What a runner must have to get it.")
-    tolerations: list[str] = Field([], description="Taints that do not keep it away, as in gpu=bad:NoClaim.")
+    tags: tuple[TagName, ...] = Field((), description="What a runner must have to get it.")
+    tolerations: tuple[str, ...] = Field((), description="Taints that do not keep it away, as in gpu=bad:NoClaim.")
     max_tries: Tries = Field(5, description="So often it is tried.")
     max_losses: Losses = Field(3, description="So many runners may be lost under it.")
     timeout_seconds: TrySeconds | None = Field(None, description="How long one try may take.")
@@ -62,7 +62,7 @@ class JobBody(Body):
         return NewJob(
             kind=self.kind, payload=self.payload, priority=self.priority, delay=span(self.delay_seconds),
             run_at=self.run_at, expires_in=span(self.expires_in_seconds), expires_at=self.expires_at, key=self.key,
-            key_limit=self.key_limit, dedupe=self.dedupe, tags=tuple(self.tags), tolerations=tuple(self.tolerations),
+            key_limit=self.key_limit, dedupe=self.dedupe, tags=self.tags, tolerations=self.tolerations,
             max_tries=self.max_tries, max_losses=self.max_losses, timeout=span(self.timeout_seconds),
             trace=self.traceparent or traceparent,
         )  # fmt: skip

@@ -7,11 +7,11 @@ that nobody without one makes the gateway read a body, or learns which paths the
 from typing import Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from paceline.errors import PacelineError
 from paceline.tokens import SHAPE
+from paceline_gateway.headers import header
 from paceline_gateway.problem import Problem, problem_of
 from paceline_gateway.services import services_in
 
@@ -37,7 +37,7 @@ class Door:
             if not is_public(scope["path"]):
                 gate = services_in(scope).gate
                 if scope["type"] == "http":  # a socket is told by its close code, which browsers do not hide
-                    caller = await gate.identify(bearer(Headers(scope=scope)), address(scope))
+                    caller = await gate.identify(bearer(header(scope, b"authorization")), address(scope))
                     scope.setdefault("state", {})["identity"] = caller
         except Problem as problem:
             return await problem.answer()(scope, receive, send)
@@ -51,9 +51,9 @@ def is_public(path: str) -> bool:
     return path in PUBLIC or path.startswith(PUBLIC_FOLDERS)
 
 
-def bearer(headers: Headers) -> str | None:
-    """The token in the header, "" if there is something else, None if there is nothing."""
-    if (given := headers.get("authorization")) is None:
+def bearer(given: str | None) -> str | None:
+    """The token in the header Authorization, "" if there is something else, None if there is nothing."""
+    if given is None:
         return None
     scheme, _, token = given.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""

@@ -7,11 +7,11 @@ import asyncio
 import logging
 from typing import Final
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from paceline_gateway.door import is_public
-from paceline_gateway.problem import Problem
+from paceline_gateway.headers import header
+from paceline_gateway.problem import Problem, internal
 from paceline_gateway.settings import Settings
 
 MOST_HEAD: Final = 32 * 2**10
@@ -47,14 +47,15 @@ class Limits:
                 problem = Problem(503, "timeout", "this took too long, and was given up")
             else:
                 log.exception("a request failed, which should not happen")
-                problem = Problem(500, "internal", "this should not have happened; the gateway's log says more")
+                problem = internal()
             await answer.instead(scope, receive, problem)
         finally:
             self._under_way -= 1
 
     def _too_much(self, scope: Scope) -> Problem | None:
         head = len(scope.get("raw_path") or b"") + len(scope["query_string"])
-        head += sum(len(name) + len(value) for name, value in scope["headers"])
+        for name, value in scope["headers"]:
+            head += len(name) + len(value)
         if head > MOST_HEAD:
             return Problem(431, "head_too_large", f"the headers and the path have over {MOST_HEAD} bytes")
         if self._under_way >= self._settings.max_requests and not is_public(scope["path"]):
@@ -77,11 +78,11 @@ class Bodies:
         """Read the body, if there is one."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        headers = Headers(scope=scope)
-        if "content-length" not in headers and "transfer-encoding" not in headers:
+        length = header(scope, b"content-length")
+        if length is None and header(scope, b"transfer-encoding") is None:
             return await self._app(scope, receive, send)
         try:
-            body = await self._read(headers, receive)
+            body = await self._read(length or "", receive)
         except Problem as problem:
             return await problem.answer()(scope, receive, send)
         if body is None:  # nobody is there any more
@@ -93,9 +94,8 @@ class Bodies:
 
         return await self._app(scope, replay, send)
 
-    async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
+    async def _read(self, length: str, receive: Receive) -> bytes | None:
         most, seconds = self._settings.max_body, self._settings.body_seconds
-        length = headers.get("content-length", "")
         if length.isdecimal() and int(length[:20]) > most:
             raise too_large(most)
         parts: list[bytes] = []

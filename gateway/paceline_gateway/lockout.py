@@ -42,7 +42,7 @@ class Lockout:
 
     def wait(self, address: str) -> float:
         """So many seconds are left; 0 for whoever may try."""
-        record = self._records.get(_network(address))
+        record = self._records.get(_network(address)) if self._records else None
         return 0.0 if record is None else max(0.0, record.until - self._clock())
 
     def failed(self, address: str) -> None:

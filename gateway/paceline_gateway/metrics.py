@@ -57,6 +57,7 @@ class Metrics:
             "paceline_http_request_seconds", "From a request's head to the end of its answer.", ("route", "method"),
             registry=self.registry, buckets=REQUEST_SECONDS,
         )  # fmt: skip
+        self._series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._claim_latency = Histogram(
             "paceline_claim_latency_seconds", "From ready to being handed to a runner that dialled.",
             registry=self.registry, buckets=CLAIM_SECONDS,
@@ -77,8 +78,15 @@ class Metrics:
 
     def requested(self, route: str, method: str, code: int, seconds: float) -> None:
         """A request was answered; `route` is its pattern, not its path."""
-        self._requests.labels(route, method, str(code)).inc()
-        self._request_seconds.labels(route, method).observe(seconds)
+        counter, histogram = self._series.get((route, method, code)) or self._new_series(route, method, code)
+        counter.inc()
+        histogram.observe(seconds)
+
+    def _new_series(self, route: str, method: str, code: int) -> tuple[Counter, Histogram]:
+        """Found once: it takes longer than to count."""
+        found = self._requests.labels(route, method, str(code)), self._request_seconds.labels(route, method)
+        self._series[route, method, code] = found
+        return found
 
     def handed_out(self, waited: Iterable[float]) -> None:
         """Runs went to a runner, each after so many seconds of being ready."""

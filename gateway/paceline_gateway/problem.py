@@ -96,10 +96,15 @@ def problem_of(error: errors.PacelineError) -> Problem:
                 log.warning("the database cannot be used: %s", error)
                 return Problem(status, word, "the database cannot be used now: try again")
             return Problem(status, word, str(error))
+    return internal()
+
+
+def internal() -> Problem:
+    """A fault of ours."""
     return Problem(500, "internal", "this should not have happened; the gateway's log says more")
 
 
-def _invalid(error: RequestValidationError) -> Problem:
+def invalid(error: RequestValidationError) -> Problem:
     """Which field, and what is wrong with it."""
     found = [
         {"field": ".".join(str(part) for part in each["loc"]), "message": each["msg"]}
@@ -122,7 +127,11 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def not_as_declared(_: Request, error: RequestValidationError) -> JSONResponse:
-        return _invalid(error).answer()
+        return invalid(error).answer()
+
+    @app.exception_handler(Exception)
+    async def of_ours(_: Request, __: Exception) -> JSONResponse:
+        return internal().answer()  # limits.py logs it
 
     @app.exception_handler(HTTPException)
     async def of_the_framework(_: Request, error: HTTPException) -> JSONResponse:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
 from paceline.errors import PacelineError
 from paceline_gateway.door import address, bearer
+from paceline_gateway.headers import header
 from paceline_gateway.identity import Identity, TokenKind
 from paceline_gateway.problem import Problem
 from paceline_gateway.runners.session import LATER, UNAUTHORIZED, Session
@@ -48,7 +49,7 @@ async def _serve(services: Services, socket: WebSocket) -> int:
 
 
 async def _identify(services: Services, socket: WebSocket) -> Identity:
-    caller = await services.gate.identify(bearer(socket.headers), address(socket.scope))
+    caller = await services.gate.identify(bearer(header(socket.scope, b"authorization")), address(socket.scope))
     if caller.kind is not TokenKind.RUNNER:
         raise Problem(403, "not_allowed", "this is for tokens that begin with rk_")
     return caller
