@@ -7,6 +7,7 @@ who are connected whether one of them is to be told something: a cancel, a drain
 
 import asyncio
 import contextlib
+import heapq
 import logging
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -160,9 +161,8 @@ class Hub:
 
     async def _claim(self, pool: int, room: Room, wanting: list[Guest], *, hearing: bool) -> None:
         """Once for all who want something."""
-        wanting.sort(key=lambda guest: (guest.load, random.random()))  # noqa: S311 -- chance among equals
         found, listening = 0, True
-        for some in _portions(wanting):
+        for some in portions(wanting):
             asked = {guest.by.incarnation: guest for guest in some if guest.want > 0}  # of those who are still there
             if not asked:
                 continue
@@ -236,9 +236,18 @@ def _fault(error: Exception) -> bool:
     return not isinstance(error, PacelineError)
 
 
-def _portions(guests: Sequence[Guest]) -> Iterator[Sequence[Guest]]:
-    """A few first, then many at a time."""
-    if guests:
-        yield guests[:FEW]
-    for start in range(FEW, len(guests), MANY):
-        yield guests[start : start + MANY]
+def portions(guests: Sequence[Guest]) -> Iterator[Sequence[Guest]]:
+    """A few first, then many at a time; the others are put into an order only if somebody gets to them."""
+    free = [guest for guest in guests if guest.want >= guest.slots]
+    few = random.sample(free, FEW) if len(free) >= FEW else heapq.nsmallest(FEW, guests, _turn)
+    if few:
+        yield few
+    chosen = set(few)
+    others = sorted((guest for guest in guests if guest not in chosen), key=_turn)
+    for start in range(0, len(others), MANY):
+        yield others[start : start + MANY]
+
+
+def _turn(guest: Guest) -> tuple[float, float]:
+    """The least loaded first, chance among equals."""
+    return guest.load, random.random()  # noqa: S311 -- no secret
