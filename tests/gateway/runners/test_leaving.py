@@ -79,6 +79,11 @@ async def test_a_gateway_that_cannot_hear_looks_by_itself_and_asks_nobody_to_tel
     me = (await deaf.post("/runner/register", json={"kinds": ["*"]})).json()["incarnation"]
     assert (await deaf.get("/runner/runs", params={"incarnation": me, "wait": 0})).json()["runs"] == []
     poll = asyncio.create_task(deaf.get("/runner/runs", params={"incarnation": me}))
+
+    async def has_looked_twice() -> bool:
+        return 'call="claim"} 2.0' in (await deaf.get("/metrics")).text
+
+    await until(has_looked_twice)
     made = await queue.enqueue("mail")
     assert [run["id"] for run in (await poll).json()["runs"]] == [made.id]
     assert not await queue.database.value(WAITING)
