@@ -13,11 +13,14 @@ from paceline_cli.run import OUR_ERROR, Session, command
 
 if TYPE_CHECKING:
     from paceline.job import JobId
-    from paceline.queue import Queue
-    from paceline.reading import Reader
     from paceline.seen import Attempt, JobDetail, JobSeen
+    from paceline_cli.source.port import Source
 
 T = TypeVar("T")
+JobsNamespace = Annotated[
+    str | None,
+    typer.Option("--namespace", "-n", metavar="NAME", help="All pools that groups of this namespace serve."),
+]
 PAGE: Final = 1_000
 """The longest page that the database gives."""
 
@@ -45,7 +48,7 @@ async def in_pages(page: "Callable[[T | None, int], Awaitable[Sequence[T]]]", li
     return found
 
 
-@command(app, "list")
+@command(app, "list", source=True)
 async def list_jobs(
     session: Session,
     pool: Pool = DEFAULT_POOL,
@@ -55,6 +58,7 @@ async def list_jobs(
     ] = None,
     kind: Annotated[str | None, typer.Option("--kind", "-k", metavar="KIND", help="Only jobs of this kind.")] = None,
     limit: Limit = 100,
+    namespace: JobsNamespace = None,
     again: Watch = False,
 ) -> None:
     """List the live jobs of a pool, the newest first.
@@ -62,87 +66,72 @@ async def list_jobs(
     Live are jobs that are scheduled, blocked by their key, ready or running. One that has ended is shown by its id,
     with `paceline jobs show ID`; those that failed for good are in `paceline dead list`.
     """
-    from paceline.admin import database_now
-    from paceline.reading import Reader
     from paceline_cli.waiting import watch
 
-    where = None if all_pools else pool
-    async with session.database() as database:
-        reader = Reader(database)
+    async with session.source() as source:
+        pools = [None] if all_pools else [pool] if namespace is None else await _pools_of(source, namespace)
 
         async def show() -> None:
-            found = await in_pages(
-                lambda last, size: reader.list_jobs(
-                    where, state=state.value if state else None, kind=kind, before=last, limit=size
-                ),
-                limit,
-            )
-            now = await database_now(database)
-            session.out.rows(
-                found, _columns(now, all_pools), none="no live jobs" if all_pools else f"no live jobs in pool {pool}"
-            )
+            found: list[JobSeen] = []
+            for each in pools:
+                found += await _page(source, each, state, kind, limit)
+            found = sorted(found, key=lambda job: -job.id)[:limit]
+            none = "no live jobs" if all_pools else f"no live jobs in pool {', '.join(map(str, pools))}"
+            session.out.rows(found, _columns(await source.now(), len(pools) > 1 or all_pools), none=none)
 
         await watch(session, show, again)
 
 
-@command(app, "show")
+@command(app, "show", source=True)
 async def show_job(session: Session, job: OneJob, again: Watch = False) -> None:
     """Show one job, wherever it is: where it stands, its times, its attempts, its payload and its result."""
-    from paceline.admin import database_now
-    from paceline.reading import Reader
     from paceline_cli.waiting import watch
 
-    async with session.database() as database:
-        reader = Reader(database)
+    async with session.source() as source:
 
         async def show() -> None:
-            seen, attempts = await _found(reader, job)
+            seen, attempts = await found_job(source, job)
             if session.out.json:
                 session.out.write_json({**_dict(seen), "attempts": attempts})
             else:
-                draw_job(session.out, seen, attempts, await database_now(database))
+                draw_job(session.out, seen, attempts, await source.now())
 
         await watch(session, show, again)
 
 
-@command(app, "cancel")
+@command(app, "cancel", source=True)
 async def cancel_jobs(session: Session, jobs: JobIds) -> int:
     """Cancel jobs. One that runs is told so, and ends when its handler does."""
-    from paceline.queue import Queue
-
     words = {
         "cancelled": "is cancelled", "cancelling": "runs, and its handler is told", "finished": "has ended already",
         "unknown": "is unknown",
     }  # fmt: skip
-    return await _ask_each(session, jobs, Queue.cancel, words)
+    return await _ask_each(session, jobs, lambda source: source.cancel, words)
 
 
-@command(app, "retry")
+@command(app, "retry", source=True)
 async def retry_jobs(session: Session, jobs: JobIds) -> int:
     """Try jobs again now: dead ones, and those that wait for their next try or their time."""
-    from paceline.queue import Queue
-
     words = {
         "retried": "is tried again", "waiting": "is waiting for a runner already", "running": "runs already",
         "duplicate": "stays dead: another job of its dedupe key is live", "finished": "has ended already",
         "unknown": "is unknown",
     }  # fmt: skip
-    return await _ask_each(session, jobs, Queue.retry, words)
+    return await _ask_each(session, jobs, lambda source: source.retry, words)
 
 
 async def _ask_each(
     session: Session,
     jobs: Sequence[int],
-    ask: "Callable[[Queue, JobId], Awaitable[str]]",
+    verb: "Callable[[Source], Callable[[JobId], Awaitable[str]]]",
     words: Mapping[str, str],
 ) -> int:
     """Do one thing to each job, and say what became of it; the exit code tells whether one could not be helped."""
     from paceline.job import JobId
-    from paceline.queue import Queue
 
-    async with session.database() as database:
-        queue = Queue(database)
-        answers = [{"id": job, "answer": await ask(queue, JobId(job))} for job in dict.fromkeys(jobs)]
+    async with session.source() as source:
+        ask = verb(source)
+        answers = [{"id": job, "answer": await ask(JobId(job))} for job in dict.fromkeys(jobs)]
     session.out.tell(answers, "\n".join(f"job {each['id']} {words[str(each['answer'])]}" for each in answers))
     return OUR_ERROR if any(each["answer"] in ("duplicate", "finished", "unknown") for each in answers) else 0
 
@@ -160,24 +149,48 @@ async def wait_for_job(
     Exit code: 0 it is done, 3 it is dead, cancelled or expired, 4 it had not ended in time.
     """
     from paceline.job import JobId
-    from paceline.reading import Reader
+    from paceline_cli.source.direct import Direct
     from paceline_cli.waiting import tell_outcome, wait_for
 
     async with session.database() as database:
-        await _found(Reader(database), job)
+        await found_job(Direct(database), job)
         return tell_outcome(session, JobId(job), await wait_for(session, database, JobId(job), timeout))
 
 
-async def _found(reader: "Reader", job: int) -> "tuple[JobDetail, list[Attempt]]":
+async def _pools_of(source: "Source", namespace: str) -> "list[str | None]":
+    """What the groups of a namespace serve."""
+    from paceline.errors import NotFoundError
+
+    groups = await source.find_groups()
+    found: list[str | None] = [*{each.pool: None for each in groups if each.namespace == namespace}]
+    if not found:
+        there = ", ".join(sorted({each.namespace for each in groups if each.namespace})) or "none"
+        raise NotFoundError(f"no group of namespace {namespace} may be read (namespaces with groups: {there})")
+    return found
+
+
+async def _page(
+    source: "Source", pool: str | None, state: State | None, kind: str | None, limit: int
+) -> "list[JobSeen]":
+    return await in_pages(
+        lambda last, size: source.list_jobs(
+            pool, state=state.value if state else None, kind=kind, before=last, limit=size
+        ),
+        limit,
+    )
+
+
+async def found_job(source: "Source", job: int) -> "tuple[JobDetail, Sequence[Attempt]]":
+    """A job and its attempts; NotFoundError says that there is none."""
     from paceline.errors import NotFoundError
     from paceline.job import JobId
 
-    seen = await reader.job_detail(JobId(job))
+    seen = await source.job_detail(JobId(job))
     if seen is None:
         raise NotFoundError(
             f"there is no job {job} that this login may read: check the id; history is kept for some days only"
         )
-    return seen, await reader.job_attempts(JobId(job))
+    return seen, await source.job_attempts(JobId(job))
 
 
 def draw_job(out: Output, job: "JobDetail", attempts: "Sequence[Attempt]", now: datetime) -> None:

@@ -8,19 +8,25 @@ from paceline_cli import (
     cron,
     dead,
     dev,
+    drain,
     enqueue,
     explain,
     gateway,
     grant,
     jobs,
+    levers,
+    logs,
     migrate,
     operator,
     pool,
     promote,
     rollout,
     runner,
+    status,
     token,
+    top,
 )
+from paceline_cli.report import command as report
 from paceline_cli.simulate import command as simulate
 
 app = typer.Typer(
@@ -52,6 +58,9 @@ def paceline(
 
 
 enqueue.add_to(app)
+status.add_to(app)
+top.add_to(app)
+logs.add_to(app)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(dead.app, name="dead")
 app.add_typer(cron.app, name="cron")
@@ -59,6 +68,8 @@ grant.add_to(pool.app)
 app.add_typer(pool.app, name="pool")
 migrate.add_to(app)
 runner.add_to(app)
+drain.add_to(app)
+levers.add_to(app)
 operator.add_to(app)
 gateway.add_to(app)
 app.add_typer(token.app, name="token")
@@ -66,6 +77,7 @@ promote.add_to(app)
 explain.add_to(app)
 simulate.add_to(app)
 rollout.add_to(app)
+report.add_to(app)
 dev.add_to(app)
 
 

@@ -25,6 +25,7 @@ class Format(StrEnum):
     TABLE = "table"
     WIDE = "wide"
     JSON = "json"
+    YAML = "yaml"
 
 
 def duration(text: str) -> timedelta:
@@ -102,7 +103,7 @@ AllPools = Annotated[
 ]
 NamedPool = Annotated[str | None, typer.Argument(metavar="POOL", help="The pool that is meant; or --pool.")]
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Draw it anew every second, until Ctrl-C.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most so many, the newest ones.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many, the newest ones.")]
 JobIds = Annotated[list[int], typer.Argument(metavar="ID", min=1, help="Ids of jobs, as enqueue and list show them.")]
 OneJob = Annotated[int, typer.Argument(metavar="ID", min=1, help="The id of a job, as enqueue and list show it.")]
 Payload = Annotated[

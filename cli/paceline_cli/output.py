@@ -1,4 +1,4 @@
-"""Answers: tables for people, JSON for programs, the same fields in both. Stdout has the answer and nothing else."""
+"""Answers: tables for people, JSON or YAML for programs, the same fields in all. Stdout has nothing else."""
 
 import dataclasses
 import json
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from paceline.errors import InvalidInputError
 from paceline_cli.options import Format
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Output:
     @property
     def json(self) -> bool:
         """Whether a program reads it."""
-        return self.form is Format.JSON
+        return self.form in (Format.JSON, Format.YAML)
 
     @property
     def console(self) -> "Console":
@@ -128,7 +129,10 @@ class Output:
             self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def write_json(self, value: object, *, indent: int | None = 2) -> None:
-        """One JSON document."""
+        """One document: JSON, or YAML where that was asked for."""
+        if self.form is Format.YAML:
+            self.write(_yaml(plain(value)))
+            return
         self.write(json.dumps(plain(value), indent=indent, ensure_ascii=False))
 
     def write(self, text: str) -> None:
@@ -211,6 +215,16 @@ class Output:
 
         self.write("")
         self.draw(Text(text, style="bold"))
+
+
+def _yaml(value: object) -> str:
+    try:
+        import yaml
+    except ModuleNotFoundError:
+        raise InvalidInputError(
+            'YAML cannot be written here: use -o json, or pip install "paceline[operator]"'
+        ) from None
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, explicit_start=True))
 
 
 def fitting(natural: Sequence[int], flexible: Sequence[bool], room: int) -> list[int]:

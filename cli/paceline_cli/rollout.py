@@ -7,15 +7,17 @@ import typer
 
 from paceline.errors import InvalidInputError, NotFoundError
 from paceline_cli.cluster import Context, KubeconfigFile, Namespace, Where, reached
+from paceline_cli.complete import runners
 from paceline_cli.options import duration
 from paceline_cli.output import Column, ago
 from paceline_cli.run import NOT_IN_TIME, NOT_SUCCEEDED, Session, command
+from paceline_cli.target import GroupName
 
 if TYPE_CHECKING:
     from paceline_operator.api.v1alpha1 import RunnerGroup
     from paceline_operator.domain.revision import RevisionSeen
 
-Group = Annotated[str, typer.Argument(metavar="GROUP", help="The RunnerGroup.")]
+Group = GroupName
 EVERY: Final = 1.0
 FAILED: Final = ("RolledBack", "RolloutStopped")
 
@@ -36,7 +38,9 @@ def add_to(main: typer.Typer) -> None:
 async def restart(
     session: Session,
     group: Group,
-    runner: Annotated[str | None, typer.Option(metavar="NAME", help="Only this Runner of the group.")] = None,
+    runner: Annotated[
+        str | None, typer.Option(metavar="NAME", autocompletion=runners, help="Only this Runner of the group.")
+    ] = None,
     namespace: Namespace = None,
     context: Context = None,
     kubeconfig: KubeconfigFile = None,

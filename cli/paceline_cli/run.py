@@ -11,7 +11,9 @@ import re
 import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Concatenate, Final, ParamSpec, TypeAlias
 from urllib.parse import unquote, urlsplit
 
@@ -20,9 +22,11 @@ import typer
 from paceline.errors import InvalidInputError, PacelineError
 from paceline_cli.options import URL_VARIABLES, Format
 from paceline_cli.output import Output
+from paceline_cli.source.reach import NO_WAY, Reach, opened
 
 if TYPE_CHECKING:
     from paceline.database import Database
+    from paceline_cli.source.port import Source
 
 P = ParamSpec("P")
 OUR_ERROR: Final = 1
@@ -63,6 +67,38 @@ COMMON: Final[dict[str, object]] = {
         bool, typer.Option("--verbose", help="Show where an error came from.", rich_help_panel="Common options")
     ],
 }  # fmt: skip
+WAY: Final = "The way to the queue"
+REACH: Final[dict[str, object]] = {
+    "gateway": Annotated[
+        str | None,
+        typer.Option(
+            envvar="PACELINE_GATEWAY", metavar="URL|[NAMESPACE/]SERVICE", rich_help_panel=WAY,
+            help="Ask a gateway instead of a database; without both the one of the cluster is looked for.",
+        ),
+    ],
+    "token_file": Annotated[
+        Path | None,
+        typer.Option(
+            envvar="PACELINE_TOKEN_FILE", metavar="FILE", rich_help_panel=WAY,
+            help="The gateway's token, if not in PACELINE_TOKEN or in the Secret paceline-token beside the gateway.",
+        ),
+    ],
+    "gateway_ca": Annotated[
+        Path | None,
+        typer.Option(
+            envvar="PACELINE_GATEWAY_CA", metavar="FILE", rich_help_panel=WAY,
+            help="Certificates to trust instead of the system's.",
+        ),
+    ],
+    "context": Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which context of the kubeconfig.", rich_help_panel=WAY)
+    ],
+    "kubeconfig": Annotated[
+        str | None,
+        typer.Option(envvar="KUBECONFIG", metavar="FILE", help="How to reach the cluster.", rich_help_panel=WAY),
+    ],
+}  # fmt: skip
+"""Of commands that ask the queue, whoever answers."""
 DEFAULTS: Final[dict[str, object]] = {
     "database_url": None, "output": Format.TABLE, "as_json": False, "verbose": False,
 }  # fmt: skip
@@ -75,6 +111,7 @@ class Session:
     given_url: str | None
     out: Output
     verbose: bool = False
+    reach: Reach = NO_WAY
 
     @property
     def url(self) -> str:
@@ -89,28 +126,38 @@ class Session:
         url = self.url
         from paceline.database import Database
 
-        async with await Database.open(url, size=2) as opened:
-            yield opened
+        async with await Database.open(url, size=2) as database:
+            yield database
+
+    def source(self) -> "AbstractAsyncContextManager[Source]":
+        """The queue, by whichever way there is."""
+        return opened(self.reach, self.given_url, NO_URL)
 
 
 Body: TypeAlias = Callable[Concatenate[Session, P], Coroutine[object, object, int | None]]
 
 
-def command(app: typer.Typer, name: str) -> Callable[[Body[P]], Body[P]]:
-    """Make an async function a command of `app`; its first parameter is the Session, the others are its options."""
+def command(app: typer.Typer, name: str, *, source: bool = False) -> Callable[[Body[P]], Body[P]]:
+    """Make an async function a command of `app`; its first parameter is the Session, the others are its options.
+
+    With `source` it also has the options that say how to reach a gateway.
+    """
+    ways = REACH if source else {}
 
     def add(body: Body[P]) -> Body[P]:
         own = list(inspect.signature(body).parameters.values())[1:]
         shared = [
-            inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS[each], annotation=annotation)
-            for each, annotation in COMMON.items()
+            inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(each), annotation=annotation)
+            for each, annotation in {**ways, **COMMON}.items()
         ]
 
         def call(**given: object) -> None:
             common = {each: given.pop(each) for each in COMMON}
             form = Format.JSON if common["as_json"] else Format(str(common["output"]))
             url = common["database_url"]
-            session = Session(str(url) if url else None, Output(form), bool(common["verbose"]))
+            said = {each: given.pop(each) for each in ways}
+            reach = Reach(**said, namespace=given.get("namespace"))  # type: ignore[arg-type]  # typer has checked them
+            session = Session(str(url) if url else None, Output(form), bool(common["verbose"]), reach)
             run(session, lambda: body(session, **given))  # type: ignore[call-arg, arg-type]  # typer has checked them
 
         call.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]  # typer reads it

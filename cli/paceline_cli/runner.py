@@ -1,6 +1,5 @@
-"""`paceline run` and `paceline drain`: be a runner, and end one."""
+"""`paceline run`: be a runner."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
@@ -8,7 +7,7 @@ import typer
 
 from paceline_cli.dial import gateway_of
 from paceline_cli.early import leave_when_told
-from paceline_cli.options import URL_VARIABLES, LogForm, LogFormatOption, LogLevelOption, duration
+from paceline_cli.options import URL_VARIABLES, LogForm, LogFormatOption, LogLevelOption
 from paceline_cli.run import NO_URL
 
 if TYPE_CHECKING:
@@ -27,9 +26,8 @@ OPTION_NAMES: Final = {
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make them commands of the app."""
+    """Make it a command of the app."""
     app.command("run", short_help="Be a runner: claim jobs and run their handlers.")(run)
-    app.command("drain", short_help="Let the runner on this machine finish and leave.")(drain)
 
 
 def run(
@@ -262,40 +260,3 @@ def _serve(jobs: "Jobs", settings: "Settings", app: str, log_format: Any, log_le
         loop = uvloop.new_event_loop()
     asyncio.set_event_loop(loop)
     leave_at_once(loop.run_until_complete(live()))
-
-
-def drain(
-    listen: Annotated[
-        str, typer.Option(envvar="PACELINE_LISTEN", metavar="HOST:PORT", help="Where the runner serves its probes.")
-    ] = DEFAULT_LISTEN,
-    wait: Annotated[bool, typer.Option("--wait", help="Return when nothing runs any more.")] = False,
-    timeout: Annotated[
-        Any, typer.Option(parser=duration, metavar="DURATION", help="With --wait: how long at most.")
-    ] = "1h",
-) -> None:  # fmt: skip
-    """Let the runner on this machine claim nothing any more, finish and leave.
-
-    Calling it again does no harm; a runner that is gone already is no error. This is what the preStop hook runs.
-    """
-    import http.client
-    from urllib.parse import urlencode
-
-    from paceline_runner.settings import parse_listen
-
-    host, port = parse_listen(listen)
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- the address to listen on, not to ask
-    connection = http.client.HTTPConnection(host, port, timeout=timeout.total_seconds() if wait else 10)
-    try:
-        connection.request("POST", "/drain?" + urlencode({"wait": "true" if wait else "false"}))
-        answer = connection.getresponse().read().decode()
-    except ConnectionRefusedError:
-        typer.echo(f"no runner listens on {host}:{port}: it has left already")
-        return
-    except (ConnectionError, http.client.HTTPException):  # it ended while we waited: that is what we waited for
-        typer.echo("drained")
-        return
-    except TimeoutError:
-        typer.echo(f"error: it still works after {timeout}", err=True)
-        raise typer.Exit(4) from None
-    typer.echo(answer if not wait else "drained")
-    sys.stdout.flush()

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from paceline_gateway import call, cluster, cron, dead, docs, health, jobs, pools, problem
+from paceline_gateway import call, cluster, cron, dead, docs, groups, health, jobs, pools, problem
 from paceline_gateway.door import Door
 from paceline_gateway.headers import SafeHeaders
 from paceline_gateway.limits import Bodies, Limits
@@ -74,7 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
     docs.install(app)
     jobs.install(app)
     # most used first: each costs 15 us
-    for part in (jobs, poll, call, socket, dead, cron, pools, cluster, health, docs):
+    for part in (jobs, poll, call, socket, dead, cron, pools, cluster, groups, health, docs):
         app.include_router(part.router)
     return app
 

@@ -2,10 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from paceline.seen import EndState, LiveState
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
 
 
 class View(BaseModel):
@@ -49,6 +54,10 @@ class JobView(View):
     max_tries: int | None
     losses: int
     max_losses: int | None
+    timeout_seconds: Annotated[float | None, BeforeValidator(_seconds)] = Field(
+        None, validation_alias="timeout_ms", description="How long one attempt may take."
+    )
+    fence: int | None = Field(None, description="Of the last claim.")
     runner: str | None = Field(description="The Runner that has it, or had it last.")
     cancelling: bool = Field(description="It runs, and its runner is told to stop it.")
     deadline: datetime | None = Field(None, description="When the attempt that runs times out.")

@@ -169,6 +169,11 @@ class Pods:
         reason = getattr(found.view.state, "reason", "")
         return Answer(400, f'container "{container}" in pod "{pod}" is waiting to start: {reason}')
 
+    def address(self, namespace: str, pod: str) -> str | None:
+        """Where the ports of a pod are; None if it does not live here."""
+        life = self.named(namespace, pod)
+        return None if life is None else life.view().address
+
     def writes(self, namespace: str, pod: str, container: str, path: Path) -> bool:
         """Whether the container still writes into that log."""
         life = self.named(namespace, pod)

@@ -1,4 +1,4 @@
-"""The kubelet's port: `kubectl logs` through the API server, and one clear line for what is not there.
+"""The kubelet's port: logs and forwarded ports through the API server, and one clear line for what is not there.
 
 Only the API server may ask. Its client certificate must be signed by the cluster's authority and carry the name that
 the API server has towards kubelets; others of the same authority are turned away.
@@ -16,6 +16,7 @@ from typing import BinaryIO, Protocol
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from paceline_dev.node.forward import forward
 from paceline_dev.node.logs import Line, Query, parse, select
 from paceline_dev.node.wire import now
 from paceline_dev.pki import Authority
@@ -23,7 +24,7 @@ from paceline_dev.pki import Authority
 CLIENT = "kube-apiserver-kubelet-client"
 LOOK_SECONDS = 0.1
 """How often a followed log is looked at; nobody follows most of them."""
-CLOSED = "the local node has no exec, attach or port-forward: use logs, or run it on a cluster with containers\n"
+CLOSED = "the local node has no exec, attach or port-forward by SPDY: use logs, or a cluster with containers\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,9 @@ class Source(Protocol):
     def writes(self, namespace: str, pod: str, container: str, path: Path) -> bool:
         """Whether something may still be added to the file."""
 
+    def address(self, namespace: str, pod: str) -> str | None:
+        """Where the ports of a pod are; None if it does not live here."""
+
 
 class KubeletServer:
     """HTTPS on the node's own address."""
@@ -59,6 +63,7 @@ class KubeletServer:
         app = web.Application(middlewares=[_only_the_api_server])
         app.router.add_get("/healthz", _healthz)
         app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self._logs)
+        app.router.add_get("/portForward/{namespace}/{pod}", self._forward)
         for word in ("exec", "attach", "portForward", "run"):
             app.router.add_route("*", f"/{word}/{{rest:.*}}", _closed)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
@@ -104,6 +109,13 @@ class KubeletServer:
                 await self._follow(answer, where, Growing(path, file), query)
         await answer.write_eof()
         return answer
+
+    async def _forward(self, request: web.Request) -> web.StreamResponse:
+        namespace, pod = request.match_info["namespace"], request.match_info["pod"]
+        address = self._source.address(namespace, pod)
+        if address is None:
+            return web.Response(status=404, text=f"pod {namespace}/{pod} does not live here\n")
+        return await forward(request, address)
 
     async def _follow(
         self, answer: web.StreamResponse, where: tuple[str, str, str], log: "Growing", query: Query

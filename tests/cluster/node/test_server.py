@@ -45,4 +45,4 @@ async def test_exec_is_declined_in_one_line(local: LocalPlace) -> None:
     await local.until(ready, "it is ready")
     done = await local.run("exec", "story", "--", "ls")
     assert done.returncode != 0
-    assert "the local node has no exec, attach or port-forward" in done.stderr
+    assert "the local node has no exec, attach or port-forward by SPDY" in done.stderr

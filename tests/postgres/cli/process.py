@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import tarfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from tempfile import TemporaryFile
@@ -88,3 +89,13 @@ async def serve(queue: Queue, kind: str, result: str | None) -> JobId:
             return jobs[0].id
         await asyncio.sleep(0.02)
     raise AssertionError("no job came")
+
+
+def unpacked(archive: tarfile.TarFile) -> dict[str, str]:
+    """The files of a report by their names in its folder."""
+    found = {}
+    for each in archive:
+        held = archive.extractfile(each)
+        assert held is not None
+        found[each.name.partition("/")[2]] = held.read().decode()
+    return found

@@ -90,4 +90,4 @@ def test_every_command_takes_the_common_options_and_hands_on_its_own(monkeypatch
         ("postgresql://first/x", "hello", 1),
         ("postgresql://given/x", "hello", 1),
     ]
-    assert runner.invoke(app, ["hello", "-o", "yaml"]).exit_code == 2
+    assert runner.invoke(app, ["hello", "-o", "xml"]).exit_code == 2

@@ -32,7 +32,7 @@ def test_every_option_is_there() -> None:
 def test_every_error_of_the_door_is_there() -> None:
     said = [
         word
-        for name in ("door", "auth", "identity", "limits", "cluster", "services")
+        for name in ("door", "auth", "identity", "limits", "cluster", "groups", "services")
         for word in re.findall(r'Problem\(\s*\d{3}, "(\w+)"', (HOUSE / f"{name}.py").read_text())
         if word != "internal"
     ]

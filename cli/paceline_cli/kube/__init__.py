@@ -1,0 +1,1 @@
+"""The cluster beyond its objects: logs and ports of pods, through the API server. No kubectl is needed."""

@@ -1,0 +1,1 @@
+"""`paceline report`: what somebody needs who helps from afar, in one file, without secrets."""
