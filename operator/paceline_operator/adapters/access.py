@@ -98,6 +98,8 @@ class Kubeconfig:
 
     async def open(self) -> Configuration:
         """Read it, and run the plugin that it may name."""
+        if not any(Path(each).expanduser().is_file() for each in self._path.split(os.pathsep)):
+            raise NoAccessError(f"the kubeconfig {self._path} cannot be used: there is no such file")
         try:
             await _load_kubeconfig(
                 config_file=self._path,

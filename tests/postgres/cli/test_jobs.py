@@ -119,7 +119,7 @@ async def test_a_reader_that_leaves_early_gets_no_traceback(migrated: str, queue
     await queue.enqueue_many([NewJob(kind="k" * 128)] * 1000)
     assert len(await Reader(queue.database).list_jobs("builds", limit=1000)) == 1000
     for form in ("json", "wide"):
-        pipe = f'"{sys.executable}" -m paceline_cli jobs list -p builds -n 1000 -o {form} | head -n 1'
+        pipe = f'"{sys.executable}" -m paceline_cli jobs list -p builds --limit 1000 -o {form} | head -n 1'
         process = await asyncio.create_subprocess_exec(
             "bash", "-c", f'{pipe}; echo "${{PIPESTATUS[0]}}"', env=environment(migrated),
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
