@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 AROUND: Final = 6
 """Lines of a screen that are not runners."""
 LEAST_ROWS: Final = 3
+SHORTEST: Final = 0.1
 
 
 def add_to(app: typer.Typer) -> None:
@@ -55,6 +56,8 @@ async def top(
     - `kubectl paceline top -n ci`
     - `kubectl paceline top builds --once --json`
     """
+    if every.total_seconds() < SHORTEST:
+        raise typer.BadParameter(f"at least {SHORTEST}s: the queue has more to do", param_hint="'--every'")
     chosen = None if group is None else full_name(group, namespace)
     async with session.source() as source:
         picture = await take(source, chosen, namespace)

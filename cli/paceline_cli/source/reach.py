@@ -56,7 +56,9 @@ async def opened(reach: Reach, database_url: str | None, no_url: str) -> "AsyncI
             except PacelineError as error:
                 if reach.gateway:
                     raise
-                raise InvalidInputError(f"{no_url}; nor does the cluster lead to it: {error}") from None
+                raise InvalidInputError(
+                    f"{no_url}; or give --gateway URL; the cluster leads to none: {error}"
+                ) from None
             yield source
 
 
