@@ -72,8 +72,8 @@ REACH: Final[dict[str, object]] = {
     "gateway": Annotated[
         str | None,
         typer.Option(
-            envvar="PACELINE_GATEWAY", metavar="URL|[NAMESPACE/]SERVICE", rich_help_panel=WAY,
-            help="Ask a gateway instead of a database; without both the one of the cluster is looked for.",
+            metavar="URL|[NAMESPACE/]SERVICE", rich_help_panel=WAY,
+            help="Ask a gateway; without it PACELINE_GATEWAY counts where no database is given, else the cluster's is.",
         ),
     ],
     "token_file": Annotated[

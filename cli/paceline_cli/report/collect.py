@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from paceline.errors import PacelineError
 from paceline_cli.output import plain
+from paceline_operator.adapters.requests import FIELD_MANAGER
+from paceline_operator.domain.names import LABEL_GROUP
 from paceline_operator.ports.errors import ForbiddenError
 from paceline_operator.ports.resources import (
     CONTROLLER_REVISION,
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 DEPLOYMENT: Final = ResourceKind("apps", "v1", "deployments", "Deployment")
 CRD: Final = ResourceKind("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False)
 OURS: Final = {"app.kubernetes.io/name": "paceline"}
-GROUP_LABEL: Final = "paceline.dev/group"
 LINES: Final = 5_000
 """Of each log: the newest, at most."""
 LOG_BYTES: Final = 4 * 2**20
@@ -47,6 +48,8 @@ class Collector:
     cleaner: "Cleaner"
     say: Callable[[str], None]
     failed: list[dict[str, str]] = field(default_factory=list)
+    _known: set[tuple[str, str | None, str]] = field(default_factory=set)
+    """Kind, namespace and name of the objects that are in it."""
 
     @contextlib.contextmanager
     def trying(self, what: str) -> Iterator[None]:
@@ -61,15 +64,18 @@ class Collector:
 
     async def objects(self, where: "Where") -> None:
         """Groups and all that belongs to them; the operator and the gateway wherever they are."""
-        for resource in (RUNNER_GROUP, RUNNER, POD_DISRUPTION_BUDGET):
+        for resource in (RUNNER_GROUP, RUNNER):
             await self._list(where, resource, where.scope)
-        for resource in (POD, CONTROLLER_REVISION):
-            await self._list(where, resource, where.scope, {GROUP_LABEL: None})
+        for resource in (POD, CONTROLLER_REVISION, POD_DISRUPTION_BUDGET):
+            await self._list(where, resource, where.scope, {LABEL_GROUP: None})
         for resource in (DEPLOYMENT, POD):
-            await self._list(where, resource, None, OURS)
+            with self.trying(f"{resource.kind}s of the operator and the gateway"):
+                for each in await _everywhere(where, resource, OURS):
+                    self._object(each)
         with self.trying("Leases"):
-            for each in await where.cluster.list(LEASE, None):
-                if each["metadata"]["name"].endswith("-operator"):
+            for each in await _everywhere(where, LEASE):
+                writers = {entry.get("manager") for entry in each["metadata"].get("managedFields") or ()}
+                if FIELD_MANAGER in writers and each["metadata"]["name"].endswith("-operator"):
                     self._object(each)
         with self.trying("CustomResourceDefinitions"):
             for each in await where.cluster.list(CRD, None):
@@ -98,10 +104,9 @@ class Collector:
     async def events(self, where: "Where") -> None:
         """What was said about our objects."""
         with self.trying("Events"):
-            kinds = {"RunnerGroup", "Runner", "Pod"}
             found = [
                 each for each in await where.cluster.list(EVENT, where.scope)
-                if (each.get("regarding") or {}).get("kind") in kinds
+                if _about(each.get("regarding") or {}) in self._known
             ]  # fmt: skip
             self._json("events.json", found)
 
@@ -110,16 +115,10 @@ class Collector:
         with self.trying("version of the API server"):
             self._json("cluster.json", await streams.version())
         with self.trying("logs of the operator and the gateway"):
-            await self._logs(streams, await self._pods(where, None, OURS))
+            await self._logs(streams, await _everywhere(where, POD, OURS))
         if runners:
             with self.trying("logs of runners"):
-                await self._logs(streams, await self._pods(where, where.scope, {GROUP_LABEL: None}))
-
-    async def _pods(self, where: "Where", scope: str | None, labels: dict[str, Any]) -> list[dict[str, Any]]:
-        try:
-            return await where.cluster.list(POD, scope, labels=labels)
-        except ForbiddenError:
-            return await where.cluster.list(POD, where.namespace, labels=labels)
+                await self._logs(streams, await where.cluster.list(POD, where.scope, labels={LABEL_GROUP: None}))
 
     async def _logs(self, streams: "Streams", pods: list[dict[str, Any]]) -> None:
         for pod in pods:
@@ -146,6 +145,7 @@ class Collector:
 
     def _object(self, found: dict[str, Any]) -> None:
         meta = found["metadata"]
+        self._known.add((found["kind"], meta.get("namespace"), meta["name"]))
         folder = f"objects/{meta.get('namespace', 'cluster')}/{str(found['kind']).lower()}"
         name = f"{folder}/{meta['name']}.json"
         if not any(each["name"] == name for each in self.bundle.files):
@@ -183,6 +183,20 @@ class Collector:
 
     def _json(self, name: str, value: Any) -> None:
         self.bundle.add_json(name, self.cleaner.thing(name, value))
+
+
+async def _everywhere(
+    where: "Where", resource: ResourceKind, labels: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """In all namespaces, wherever the groups are; in one, where no more may be seen."""
+    try:
+        return await where.cluster.list(resource, None, labels=labels)
+    except ForbiddenError:
+        return await where.cluster.list(resource, where.namespace, labels=labels)
+
+
+def _about(regarding: dict[str, Any]) -> tuple[str, str | None, str]:
+    return str(regarding.get("kind")), regarding.get("namespace"), str(regarding.get("name"))
 
 
 def _restarts(pod: dict[str, Any], container: str) -> int:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from paceline_cli.source.dialled import Dialled
     from paceline_cli.source.port import Source
 
+GATEWAY_VARIABLE: Final = "PACELINE_GATEWAY"
 TOKEN_VARIABLE: Final = "PACELINE_TOKEN"  # noqa: S105 -- its name
 NOT_INSTALLED: Final = 'gateways cannot be asked from here: pip install "paceline[operator]"'
 NO_TOKEN: Final = (
@@ -40,6 +41,8 @@ NO_WAY: Final = Reach()
 @contextlib.asynccontextmanager
 async def opened(reach: Reach, database_url: str | None, no_url: str) -> "AsyncIterator[Source]":
     """A source, for as long as the block lasts. Where there is none the error names every way to one."""
+    if not reach.gateway and not database_url:  # a runner's machine may have the variable, and a database all the same
+        reach = replace(reach, gateway=os.environ.get(GATEWAY_VARIABLE) or None)
     if reach.gateway and "://" in reach.gateway:
         async with _dialled(reach) as source:
             yield source

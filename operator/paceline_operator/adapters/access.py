@@ -98,7 +98,7 @@ class Kubeconfig:
 
     async def open(self) -> Configuration:
         """Read it, and run the plugin that it may name."""
-        if not any(Path(each).expanduser().is_file() for each in self._path.split(os.pathsep)):
+        if not _is_there(self._path):
             raise NoAccessError(f"the kubeconfig {self._path} cannot be used: there is no such file")
         try:
             await _load_kubeconfig(
@@ -128,6 +128,11 @@ class Kubeconfig:
             except NoAccessError as error:
                 log.warning("%s; going on with what was read before", error)
         return self.authorization() != refused
+
+
+def _is_there(path: str) -> bool:
+    """Whether one of the files is; the library complains on stderr, and then finds that a context is missing."""
+    return any(Path(each).expanduser().is_file() for each in path.split(os.pathsep))
 
 
 def find_access(
