@@ -55,5 +55,17 @@ def test_the_commands_run_in_an_empty_environment(empty_environment: Path) -> No
             [empty_environment / command, "--help"], capture_output=True, text=True, check=True, cwd="/"
         )
         assert words in done.stdout
+    completed = subprocess.run(
+        [empty_environment / "kubectl_complete-paceline", "unta"], capture_output=True, text=True, check=True, cwd="/"
+    )
+    first, last = completed.stdout.splitlines()
+    assert (first.partition("\t")[0], last) == ("untaint", ":4")
+    for asked in (["status"], ["taint", "r1", "a:NoClaim"], ["logs", "r1"], ["jobs", "list", "--gateway", "http://x"]):
+        token = {"PACELINE_TOKEN": f"ak_{'0' * 12}_{'x' * 43}"}
+        lacking = subprocess.run(
+            [empty_environment / "paceline", *asked], capture_output=True, text=True, check=False, cwd="/", env=token
+        )
+        assert (lacking.returncode, lacking.stderr.count("\n")) == (1, 1)
+        assert 'pip install "paceline[operator]"' in lacking.stderr
     check: list[str | Path] = [empty_environment / "python", "-m", "pip", "check"]
     assert "No broken requirements" in subprocess.run(check, capture_output=True, text=True, check=True).stdout

@@ -155,6 +155,18 @@ async def test_without_any_way_every_one_is_named(tmp_path: Path) -> None:
     assert (ran.code, "has no token" in ran.err, "hunter2" in ran.err) == (1, True, False)
 
 
+async def test_a_database_wins_over_a_gateway_in_the_environment_and_a_flag_over_both(
+    migrated: str, site: Site, queue: Queue
+) -> None:
+    await queue.enqueue("mail")
+    words = ("jobs", "list", "-p", "builds")
+    assert (await run_cli(migrated, *words, PACELINE_GATEWAY="http://127.0.0.1:1")).code == 0
+    address, token = await site.start(), await site.tokens.create("ak")
+    assert (await run_cli("", *words, PACELINE_GATEWAY=address, PACELINE_TOKEN=token)).code == 0
+    away = "postgresql://me@127.0.0.1:1/none"
+    assert (await run_cli(away, *words, "--gateway", address, PACELINE_TOKEN=token)).code == 0
+
+
 async def test_nothing_is_in_colour_off_a_terminal_or_where_nobody_wants_it(
     migrated: str, queue: Queue, crew: Crew, database: Database
 ) -> None:

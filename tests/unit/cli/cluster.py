@@ -35,7 +35,7 @@ class Memory:
         return [
             copy.deepcopy(each) for (kind, where, _), each in self.objects.items()
             if kind == resource.kind and namespace in (None, where)
-            and all((each["metadata"].get("labels") or {}).get(key) == value for key, value in (labels or {}).items())
+            and _fits(each["metadata"].get("labels") or {}, labels or {})
         ]  # fmt: skip
 
     async def get(self, resource: ResourceKind, namespace: str | None, name: str) -> Json | None:
@@ -56,6 +56,10 @@ class Memory:
     async def read_secret(self, namespace: str, name: str) -> SecretData | None:
         found = self.secrets.get((namespace, name))
         return None if found is None else SecretData(found)
+
+
+def _fits(has: dict[str, str], wanted: dict[str, str | None]) -> bool:
+    return all(key in has and value in (None, has[key]) for key, value in wanted.items())
 
 
 def thing(kind: str, name: str, namespace: str = "ci", **more: Any) -> Json:
