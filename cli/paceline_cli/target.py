@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from paceline.errors import InvalidInputError, NotFoundError
-from paceline_cli.complete import groups, runners, targets
+from paceline_cli.complete import groups, targets
 
 if TYPE_CHECKING:
     from paceline_cli.cluster import Where
@@ -26,7 +26,6 @@ TargetName = Annotated[
     ),
 ]
 GroupName = Annotated[str, typer.Argument(metavar="GROUP", autocompletion=groups, help="The RunnerGroup.")]
-RunnerName = Annotated[str, typer.Argument(metavar="RUNNER", autocompletion=runners, help="The Runner.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from paceline_cli.cluster import AllNamespaces
 from paceline_cli.complete import groups as group_names
 from paceline_cli.options import duration
 from paceline_cli.output import Column, Output, ago, span
@@ -46,8 +47,9 @@ async def top(
         typer.Argument(metavar="[NAMESPACE/]GROUP", autocompletion=group_names, help="Only this group's."),
     ] = None,
     namespace: Annotated[
-        str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Only groups of this namespace.")
+        str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Only groups of this namespace; else all.")
     ] = None,
+    everywhere: AllNamespaces = False,
     every: Annotated[Any, typer.Option(parser=duration, metavar="DURATION", help="How often it is drawn anew.")] = "2s",
     once: Annotated[bool, typer.Option("--once", help="Show it once, also on a terminal.")] = False,
 ) -> None:
@@ -58,6 +60,7 @@ async def top(
     """
     if every.total_seconds() < SHORTEST:
         raise typer.BadParameter(f"at least {SHORTEST}s: the queue has more to do", param_hint="'--every'")
+    namespace = None if everywhere else namespace
     chosen = None if group is None else full_name(group, namespace)
     async with session.source() as source:
         picture = await take(source, chosen, namespace)

@@ -29,8 +29,8 @@ TEXTS: Final = (
     (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {REMOVED}"),
     (
         re.compile(
-            r"([\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)"
-            r"[\w.-]*[\"']?\s*[=:]\s*[\"']?)([^\s\"',;&(){}\[\]]+)",
+            r"([\w.-]{0,40}(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)"
+            r"[\w.-]{0,40}[\"']?\s*[=:]\s*[\"']?)([^\s\"',;&(){}\[\]]+)",
             re.IGNORECASE,
         ),
         rf"\1{REMOVED}",
@@ -40,6 +40,9 @@ TEXTS: Final = (
 """In any text: keys, tokens, DSNs, headers, `password=...`, and what well-known services give out."""
 RANDOM: Final = re.compile(r"(?=\S*[0-9])(?=\S*[a-z])(?=\S*[A-Z])[\w+/=~-]{24,}")
 """A value that nobody has thought up: of env variables it goes, whatever their name."""
+LONG: Final = 1024
+"""Characters of a value that are looked at for that."""
+OPTION: Final = re.compile(r"--?[\w.-]+")
 USERS_OWN: Final = ("payload", "result", "progress", "output")
 """What handlers and producers wrote: it may hold anything."""
 
@@ -91,8 +94,25 @@ class Cleaner:
             return {key: self._field(file, key, each, f"{where}.{key}".lstrip(".")) for key, each in value.items()
                     if not self._is_left_out(file, key, f"{where}.{key}".lstrip("."))}  # fmt: skip
         if isinstance(value, list | tuple):
-            return [self._walk(file, each, f"{where}[{place}]") for place, each in enumerate(value)]
+            return self._list(file, list(value), where)
         return self.text(file, value, where) if isinstance(value, str) else value
+
+    def _list(self, file: str, values: list[Any], where: str) -> list[Any]:
+        """Of a command line also the word that comes after --password."""
+        found = []
+        for place, each in enumerate(values):
+            before = values[place - 1] if place else None
+            if (
+                isinstance(each, str)
+                and isinstance(before, str)
+                and OPTION.fullmatch(before)
+                and SECRET_NAME.search(before)
+            ):
+                self._note(file, f"{where}[{place}]", "what comes after an option with the name of a secret")
+                found.append(REMOVED)
+            else:
+                found.append(self._walk(file, each, f"{where}[{place}]"))
+        return found
 
     def _field(self, file: str, key: str, value: Any, where: str) -> Any:
         if key == "env" and isinstance(value, list):
@@ -110,7 +130,7 @@ class Cleaner:
         if not isinstance(variable, dict) or not isinstance(variable.get("value"), str) or not variable["value"]:
             return self._walk(file, variable, where)
         name, value = str(variable.get("name", "")), variable["value"]
-        if SECRET_NAME.search(name) or RANDOM.search(value) or self.text(file, value, where) != value:
+        if SECRET_NAME.search(name) or RANDOM.search(value[:LONG]) or self.text(file, value, where) != value:
             self._note(file, f"{where} {name}", "an env value that looks like a secret")
             return {**variable, "value": REMOVED}
         return variable

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from pydantic import TypeAdapter, ValidationError
@@ -30,6 +31,7 @@ BAD_TOKEN: Final = (
     "the token is not good: wrong, expired or revoked "  # noqa: S105 -- words about one
     "(make another: paceline token create --admin)"
 )
+OWN_CA: Final = " (where it has a certificate of your own, give its CA with --gateway-ca)"
 REFUSALS: Final = {
     "invalid": errors.InvalidInputError,
     "not_allowed": errors.NotAllowedError,
@@ -43,20 +45,23 @@ REFUSALS: Final = {
 class Dialled:
     """A `Source` behind a token; `async with` opens and closes it."""
 
-    def __init__(self, url: str, token: str, *, ca: Path | None = None, place: str = "") -> None:
+    def __init__(
+        self, url: str, token: str, *, ca: Path | None = None, place: str = "", proxy: str | None = None
+    ) -> None:
         """Connect to nothing yet; `place` is what it is called where the address says nothing to people."""
         self._base = url.rstrip("/")
-        self._token, self._ca = token, ca
+        self._token, self._proxy = token, proxy
+        self._trusted = trusted(ca) if self._base.startswith("https") else True
         self._session: aiohttp.ClientSession | None = None
         self._now: datetime | None = None
         self.place = place or f"the gateway {urlsplit(self._base).netloc}"
 
     async def __aenter__(self) -> Self:
-        trusted = ssl.create_default_context(cafile=self._ca) if self._base.startswith("https") else True
         self._session = aiohttp.ClientSession(
             headers={"Authorization": f"Bearer {self._token}"},
             cookie_jar=aiohttp.DummyCookieJar(),
-            connector=aiohttp.TCPConnector(ssl=trusted),
+            connector=aiohttp.TCPConnector(ssl=self._trusted),
+            proxy=self._proxy,
             timeout=aiohttp.ClientTimeout(total=ANSWER_SECONDS, sock_connect=CONNECT_SECONDS),
         )
         return self
@@ -177,7 +182,9 @@ class Dialled:
         except TimeoutError:
             raise errors.GatewayError(f"{self.place} does not answer") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise errors.GatewayError(f"cannot reach {self.place}: {str(error) or type(error).__name__}") from error
+            fix = OWN_CA if isinstance(error, aiohttp.ClientConnectorCertificateError) else ""
+            why = str(error) or type(error).__name__
+            raise errors.GatewayError(f"cannot reach {self.place}: {why}{fix}") from error
         told = _object(text)
         if answer.status == 200 and told is not None:
             self._now = _date(answer.headers.get("Date"))
@@ -204,6 +211,20 @@ class Dialled:
                 f"{self.place} says something that this version does not understand ({where}): "
                 "use a paceline of the gateway's version"
             ) from None
+
+
+def trusted(ca: Path | None) -> ssl.SSLContext:
+    """Whom to believe that he is the gateway."""
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except OSError as error:
+        raise errors.InvalidInputError(f"gateway-ca {ca} has no certificates in PEM: {error}") from None
+
+
+def proxy_for(url: str) -> str | None:
+    """As the variables say. Not aiohttp's own way: it would look into .netrc for another login too."""
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
 
 
 def _object(text: str) -> dict[str, Any] | None:

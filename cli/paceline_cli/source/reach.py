@@ -70,8 +70,10 @@ async def _dialled(reach: Reach) -> "AsyncIterator[Source]":
     token = given_token(reach)
     if token is None:
         raise InvalidInputError(NO_TOKEN)
-    dialled = _dialled_class()
-    async with dialled(reach.gateway or "", token, ca=reach.gateway_ca) as source:
+    dialled, url = _dialled_class(), reach.gateway or ""
+    from paceline_cli.source.dialled import proxy_for
+
+    async with dialled(url, token, ca=reach.gateway_ca, proxy=proxy_for(url)) as source:
         yield source
 
 

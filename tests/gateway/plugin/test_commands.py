@@ -72,6 +72,7 @@ async def test_top_shows_who_is_busy(ask: Ask, queue: Queue, crew: Crew) -> None
     assert len(found["runners"]) == 2
     nothing = await ask("top", "-n", "web")
     assert (nothing.code, nothing.out, "no group and no runner here" in nothing.err) == (0, "", True)
+    assert (await ask("top", "-n", "web", "-A")).out.splitlines()[1].startswith("ci/builds"), "all, as kubectl has it"
     unknown = await ask("top", "bilds")
     assert (unknown.code, "(there are: ci/builds)" in unknown.err) == (1, True)
 

@@ -1,10 +1,12 @@
 """What can go wrong between a command and a gateway: each with what to do, and without the token."""
 
+from pathlib import Path
+
 import pytest
 from aiohttp import web
 
 from gateway.conftest import Site
-from paceline.errors import GatewayError, NotAllowedError
+from paceline.errors import GatewayError, InvalidInputError, NotAllowedError
 from paceline.job import JobId
 from paceline.queue import Queue
 from paceline.testing.scratch import free_ports
@@ -25,6 +27,11 @@ async def test_a_token_that_may_only_look_changes_nothing(site: Site, address: s
         assert (await source.job_detail(job)) is not None
         with pytest.raises(NotAllowedError, match="only for looking"):
             await source.cancel(job)
+
+
+async def test_a_ca_that_is_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=f"gateway-ca {tmp_path}/none has no certificates"):
+        Dialled("https://gateway.example.com", "ak_", ca=tmp_path / "none")
 
 
 async def test_nobody_there_is_named() -> None:

@@ -103,6 +103,18 @@ def test_what_jobs_carry_goes_unless_it_was_asked_for() -> None:
     assert TOKEN not in json.dumps(kept)
 
 
+def test_the_word_after_an_option_goes_too() -> None:
+    words = ["run", "--password", HUSH, "--name", "ann", f"--api-key={HUSH}", "-token", HUSH]
+    found, _ = cleaned({"args": words})
+    assert found["args"] == ["run", "--password", REMOVED, "--name", "ann", f"--api-key={REMOVED}", "-token", REMOVED]
+
+
+def test_a_long_line_takes_no_time() -> None:
+    line = "x" * 2_000_000
+    assert Cleaner().text("log", line) == line
+    assert cleaned({"env": [{"name": "BLOB", "value": "a" * 200_000}]})[1] == []
+
+
 def test_names_of_secrets_stay() -> None:
     spec = {
         "database": {"secretRef": {"name": "db"}, "runnerSecretRef": {"name": "builds-db"}},
