@@ -7,6 +7,7 @@ import pytest
 
 from paceline_cli import cluster, complete
 from paceline_cli.cluster import Where
+from paceline_cli.main import app
 from unit.cli.cluster import Memory, at, thing
 
 
@@ -76,3 +77,27 @@ def test_whoever_takes_too_long_is_not_waited_for(
     monkeypatch.setattr(memory, "list", never)
     monkeypatch.setattr(complete, "SECONDS", 0.01)
     assert kubectl(monkeypatch, capsys, "drain", "") == []
+
+
+@pytest.mark.parametrize(
+    ("shell", "asked", "told"),
+    [
+        ("bash", {"COMP_WORDS": "paceline drain bui", "COMP_CWORD": "2"}, "builds\nbuilds-x1"),
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "paceline drain bui"}, '_arguments \'*: :(("builds"\n"builds-x1"))\''),
+        (
+            "fish",
+            {"_TYPER_COMPLETE_ARGS": "paceline drain bui", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+            "builds\nbuilds-x1",
+        ),
+    ],
+)
+def test_every_shell_is_answered_in_its_form(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], shell: str,
+    asked: dict[str, str], told: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("_PACELINE_COMPLETE", f"complete_{shell}")
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):
+        app(prog_name="paceline")
+    assert capsys.readouterr().out.strip() == told
