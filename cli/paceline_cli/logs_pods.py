@@ -31,8 +31,8 @@ async def show_logs(where: "Where", given: str, query: Mapping[str, str]) -> Non
 
 
 async def _of_runner(where: "Where", streams: "Streams", target: Target, query: Mapping[str, str]) -> None:
-    pod = (target.found.get("status") or {}).get("podName")
-    if not pod:
+    pod = (target.found.get("status") or {}).get("podName")  # it stays there when the pod has gone
+    if not pod or await where.cluster.get(POD, where.namespace, pod) is None:
         raise NotFoundError(f"Runner {target.name} has no pod: {_why_none(target.found)}")
     async for piece in streams.log(where.namespace, pod, query):
         sys.stdout.buffer.write(piece)
