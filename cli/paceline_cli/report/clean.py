@@ -29,7 +29,7 @@ TEXTS: Final = (
     (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {REMOVED}"),
     (
         re.compile(
-            r"([\w.-]{0,40}(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)"
+            r"((?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)"
             r"[\w.-]{0,40}[\"']?\s*[=:]\s*[\"']?)([^\s\"',;&(){}\[\]]+)",
             re.IGNORECASE,
         ),
