@@ -57,3 +57,29 @@ def test_a_kind_that_nobody_defines_is_refused(root: Path) -> None:
         validate(root)
     assert "no CRD in crds/ defines paceline.dev/v9 Odd" in str(caught.value)
     assert "knows no extensions/v1beta1 Ingress" in str(caught.value)
+
+
+def test_a_component_that_is_not_there_is_named(root: Path) -> None:
+    (root / "manifests" / "mine").mkdir()
+    (root / "manifests" / "mine" / "kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\ncomponents: [../migrate, ../immigrate]\n"
+    )
+    with pytest.raises(DevError) as caught:
+        validate(root)
+    assert str(caught.value).splitlines()[1:] == [
+        "manifests/mine/kustomization.yaml: its component ../immigrate is not there"
+    ]
+
+
+def test_only_the_kinds_of_others_that_are_listed_go_through_unchecked(root: Path) -> None:
+    (root / "manifests" / "pooler.yaml").write_text("apiVersion: postgresql.cnpg.io/v1\nkind: Pooler\n")
+    with pytest.raises(DevError, match=r"knows no postgresql.cnpg.io/v1 Pooler"):
+        validate(root)
+
+
+def test_a_template_is_left_to_helm_and_only_in_a_chart(root: Path) -> None:
+    stray = root / "manifests" / "samples" / "templates" / "service.yaml"
+    stray.parent.mkdir()
+    stray.write_text(SERVICE)
+    with pytest.raises(DevError, match=r"manifests/samples/templates/service.yaml: v1 Service"):
+        validate(root)
