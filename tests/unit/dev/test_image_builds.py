@@ -122,7 +122,12 @@ def test_a_tree_tells_its_commit_and_that_it_was_changed(tmp_path: Path) -> None
 
 
 def test_what_is_tagged_is_what_the_manifests_ask_for() -> None:
-    for path, image in (("base/deployment.yaml", OPERATOR), ("samples/runnergroup.yaml", EXAMPLES)):
+    for path, image in (
+        ("base/deployment.yaml", OPERATOR),
+        ("gateway/deployment.yaml", OPERATOR),
+        ("migrate/job.yaml", OPERATOR),
+        ("samples/runnergroup.yaml", EXAMPLES),
+    ):
         assert f"image: {image.name}:{default_tag()}\n" in (REPOSITORY / "manifests" / path).read_text()
     assert (
         f"ARG RUNNER={RUNNER.name}:{default_tag()}\n"
