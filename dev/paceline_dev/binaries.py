@@ -16,6 +16,7 @@ from paceline_dev.errors import DevError
 from paceline_dev.gobuild import (
     BYTES_PER_PACKAGE,
     BYTES_PER_PROGRAM,
+    KUBECTL,
     KUBERNETES_VERSION,
     PINS,
     PROGRAMS,
@@ -47,6 +48,13 @@ def find_binaries(report: Reporter) -> Binaries:
     if chosen := os.environ.get(ASSETS):
         return _from_assets(Path(chosen).expanduser().absolute())
     return _in(built(built_folder(), PROGRAMS, report))
+
+
+def find_kubectl(report: Reporter) -> Path:
+    """The one program that can do something without a cluster, alone: a fifth of the build."""
+    if os.environ.get(ASSETS):
+        return find_binaries(report).kubectl
+    return built(built_folder(), [KUBECTL], report) / KUBECTL.name
 
 
 def built_folder() -> Path:

@@ -46,9 +46,11 @@ def _kubernetes(*names: str) -> tuple[Program, ...]:
     return tuple(Program(name, KUBERNETES, f"k8s.io/kubernetes/cmd/{name}") for name in names)
 
 
+(KUBECTL,) = _kubernetes("kubectl")
 PROGRAMS = (
     Program("etcd", ETCD, "paceline.dev/pins/etcd"),
-    *_kubernetes("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"),
+    *_kubernetes("kube-apiserver", "kube-controller-manager", "kube-scheduler"),
+    KUBECTL,
 )
 """Those of a control plane."""
 NODE_PROGRAMS = _kubernetes("kubeadm", "kubelet", "kube-proxy")

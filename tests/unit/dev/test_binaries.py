@@ -17,9 +17,10 @@ import pytest
 from typer.testing import CliRunner
 
 from paceline_dev.__main__ import app
-from paceline_dev.binaries import Binaries, find_binaries
+from paceline_dev.binaries import Binaries, find_binaries, find_kubectl
 from paceline_dev.errors import DevError
 from paceline_dev.gobuild import build_key
+from paceline_dev.helm.program import HELM_VERSION, PINS, find_helm
 
 NAMES = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"]
 
@@ -309,3 +310,22 @@ def test_a_cache_that_cannot_be_written_is_said(go: FakeGo, tmp_path: Path) -> N
 def test_the_command_prints_the_folder(assets: Path) -> None:
     result = CliRunner().invoke(app, ["binaries"])
     assert (result.stdout, result.exit_code) == (f"{assets}\n", 0)
+
+
+def test_kubectl_is_built_alone_and_the_others_when_they_are_wanted(go: FakeGo) -> None:
+    alone = find_kubectl(Recorder())
+    assert go.built() == ["kubectl"]
+    assert find_binaries(Recorder()).kubectl == alone
+    assert go.built() == NAMES[:-1]
+
+
+def test_the_users_own_kubectl_is_taken_with_the_rest_of_his_programs(go: FakeGo, assets: Path) -> None:
+    assert find_kubectl(Recorder()) == assets / "kubectl"
+    assert go.built() == []
+
+
+def test_helm_is_built_from_pins_of_its_own(go: FakeGo, assets: Path, tmp_path: Path) -> None:
+    found = find_helm(Recorder())
+    assert go.built() == ["helm"]
+    assert found == tmp_path / "cache" / "helm" / f"{HELM_VERSION}-{build_key(PINS)}" / "helm"
+    assert f"helm.sh/helm/v4 {HELM_VERSION}\n" in (PINS / "helm" / "go.mod").read_text()

@@ -1,0 +1,1 @@
+"""helm, to render, lint and install our charts with what their users have."""
