@@ -24,11 +24,13 @@ demo: .venv/ready ## See a runner pool live through taints, restarts and kills (
 
 test: .venv/ready ## Run all tests, then break five guards at random
 	@$(BIN)/python -m paceline_dev binaries >/dev/null
+	@$(BIN)/python -m paceline_dev helm >/dev/null
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 	@$(BIN)/python -m paceline_dev mutate --sample 5 $(if $(SEED),--seed $(SEED))
 
 test-full: .venv/ready ## Run all tests, the random ones for much longer (SEED=… replays a history)
 	@$(BIN)/python -m paceline_dev binaries >/dev/null
+	@$(BIN)/python -m paceline_dev helm >/dev/null
 	PACELINE_TEST_FULL=1 $(if $(SEED),PACELINE_HISTORY_SEED=$(SEED)) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: .venv/ready ## Lint, format, types, layers, generated files and manifests
@@ -40,6 +42,7 @@ check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m paceline_dev crds --check
 	$(BIN)/python -m paceline_dev cli-docs --check
+	$(BIN)/python -m paceline_dev install --check
 	$(BIN)/python -m paceline_dev manifests
 
 cluster: .venv/ready ## Make a kind cluster, also without Docker (NODES=3, CLUSTER=name)
@@ -55,12 +58,14 @@ fix: .venv/ready ## Repair what ruff can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-crds: .venv/ready ## Write crds/ and the reference pages from the API models and the commands
+crds: .venv/ready ## Write crds/, install.yaml, the CRDs' chart and the reference pages from what they follow
 	$(BIN)/python -m paceline_dev crds
 	$(BIN)/python -m paceline_dev cli-docs
+	$(BIN)/python -m paceline_dev install
 
 mutate: .venv/ready ## Break every guard and want to see red (NAME=part of a name)
 	@$(BIN)/python -m paceline_dev binaries >/dev/null
+	@$(BIN)/python -m paceline_dev helm >/dev/null
 	$(BIN)/python -m paceline_dev mutate $(if $(NAME),--name "$(NAME)")
 
 bench-runner: .venv-bench/ready ## Measure the runner beside raw SQL and its peers (QUICK=1 takes three minutes)

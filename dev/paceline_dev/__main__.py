@@ -27,6 +27,15 @@ def binaries() -> None:
 
 
 @app.command()
+def helm() -> None:
+    """Find or build helm, and print where it is."""
+    from paceline_dev.helm.program import find_helm
+    from paceline_dev.progress import stderr_reporter
+
+    print(find_helm(stderr_reporter()))
+
+
+@app.command()
 def control_plane(
     port: Annotated[int | None, typer.Option(help="Port of the API server; a free one if not given.")] = None,
 ) -> None:
@@ -216,6 +225,23 @@ def crds(
         for generator, folder in folders:
             generator.write(folder)
     elif differences := [line for generator, folder in folders for line in generator.drift(folder)]:
+        raise DevError("\n".join(differences))
+
+
+@app.command()
+def install(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if a file differs.")] = False,
+) -> None:
+    """Write install.yaml, the CRDs as a chart and the reference page of the chart from manifests and models."""
+    from paceline_dev.binaries import find_kubectl
+    from paceline_dev.install import everything
+    from paceline_dev.progress import stderr_reporter
+
+    made = everything(find_kubectl(stderr_reporter()))
+    if not check:
+        for each in made:
+            each.write()
+    elif differences := [line for each in made for line in each.drift()]:
         raise DevError("\n".join(differences))
 
 
