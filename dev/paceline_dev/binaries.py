@@ -51,7 +51,7 @@ def find_binaries(report: Reporter) -> Binaries:
 
 
 def find_kubectl(report: Reporter) -> Path:
-    """The one program that can do something without a cluster, alone: a fifth of the build."""
+    """The one program that can do something without a cluster, without the rest of the build."""
     if os.environ.get(ASSETS):
         return find_binaries(report).kubectl
     return built(built_folder(), [KUBECTL], report) / KUBECTL.name

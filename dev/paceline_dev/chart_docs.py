@@ -46,7 +46,7 @@ def render(chart: Path = CHART) -> dict[str, str]:
 
 
 def values_of(schema: dict[str, Any], values: dict[str, Any]) -> Iterator[Value]:
-    """Every value, in the order of the schema; one that only the schema or only values.yaml knows is an error."""
+    """Every value, in the order of the schema; one that only values.yaml knows is an error."""
     definitions = schema["$defs"]
 
     def walk(part: dict[str, Any], found: object, path: str) -> Iterator[Value]:

@@ -20,14 +20,14 @@ HELM_VERSION: Final = "v4.3.1"
 PINS: Final = Path(__file__).parent / "pins"
 """Apart from the control plane's, whose key would change with them."""
 HELM: Final = Program(
-    "helm", Module("helm", f"helm.sh/helm/v4@{HELM_VERSION}", 500 * 2**20, PINS), "helm.sh/helm/v4/cmd/helm"
+    "helm", Module("helm", f"helm.sh/helm/v4@{HELM_VERSION}", 700 * 2**20, PINS), "helm.sh/helm/v4/cmd/helm"
 )
 CHARTS: Final = REPOSITORY / "manifests" / "chart"
 RELEASE: Final = "paceline"
 
 
 def find_helm(report: Reporter) -> Path:
-    """The program, built first if it is not in the cache (four minutes)."""
+    """The program, built first if it is not in the cache (four minutes on two cores)."""
     return built(cache_root() / "helm" / f"{HELM_VERSION}-{build_key(PINS)}", [HELM], report) / HELM.name
 
 
