@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from paceline.cron import Cron
-from paceline.database import Database
+from paceline.database import Database, translated
 from paceline.errors import NotInOfficeError
 from paceline.scaling import ScalingKept, as_json
 from paceline.seen import GroupSnapshot, read
@@ -28,6 +28,11 @@ FAR: Final = 5_000
 large a number tells whoever reads it all there is to know."""
 LOOK_AT_GROUPS: Final = """\
 SELECT g.id AS grp, l.* FROM unnest($1::integer[]) AS g (id) CROSS JOIN LATERAL paceline.look_at_group(g.id) AS l"""
+
+NEWEST_IS_THERE: Final = """\
+SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+                WHERE n.nspname = 'paceline' AND p.proname = 'revision_outcomes')"""
+"""Of schema version 6, the newest that an operator needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +142,14 @@ class Operating:
     def __init__(self, database: Database, office: Office | None = None) -> None:
         """Use a database that is open; without an office nobody else operates it."""
         self._database, self._office = database, office
+
+    async def require_schema(self) -> None:
+        """SchemaError where the newest of these calls is not there yet: an older schema serves a part of them only.
+
+        The catalog answers every login; what one may not call it is told when it calls.
+        """
+        if not await self._database.value(NEWEST_IS_THERE):
+            raise translated("42883", "", None, self._database.address.place)
 
     async def _act(self, call: str, *args: object) -> "list[Record]":
         """The rows of a function that writes, guarded by our epoch in the same statement."""

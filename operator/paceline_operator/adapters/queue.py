@@ -182,8 +182,10 @@ class Queue:
     async def _opened(self) -> Operating:
         if self._database is None:
             self._database = await Database.open(self.url, size=CONNECTIONS, application="paceline-operator")
-            self.operating = Operating(self._database, self.office)
-        assert self.operating is not None
+        if self.operating is None:
+            operating = Operating(self._database, self.office)
+            await operating.require_schema()
+            self.operating = operating
         return self.operating
 
     def _sleepers(self) -> frozenset[int]:
