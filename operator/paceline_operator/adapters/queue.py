@@ -1,8 +1,9 @@
 """One database, as its groups see it: a small pool of connections, and one that listens.
 
 It is asked once a second, whatever the number of its groups: how they stand, in one call that also does the
-housekeeping, and every tenth time who is in them; at once when there is work for a group without runners. A database
-that does not answer keeps nobody waiting: its groups are told, and hear of it again when it is back.
+housekeeping, every tenth time who is in them, and once a minute who keeps vacuum from its work; at once when there is
+work for a group without runners. A database that does not answer keeps nobody waiting: its groups are told, and hear of
+it again when it is back.
 """
 
 import asyncio
@@ -25,8 +26,10 @@ from paceline.errors import (
     SchemaError,
 )
 from paceline.operating import FAR, GroupObserved, Office, Operating, RegistrationSeen
+from paceline.reading import Reader
 from paceline.scaling import ScalingKept
 from paceline_operator.adapters.bell import Bell
+from paceline_operator.domain.held import Held
 from paceline_operator.domain.reasons import Reason
 
 log = logging.getLogger("paceline.operator")
@@ -38,6 +41,10 @@ BREATH: Final = 0.05
 """Between two looks, however often the bell rings."""
 CREWS_EVERY: Final = 10
 """Every so many looks the one for the groups' regular turns: with 50 groups, these would ask three times a second."""
+HEALTH_SECONDS: Final = 60.0
+"""So often it is asked who keeps vacuum from its work: what matters has lasted for a quarter of an hour."""
+HELD_FROM: Final = 10.0
+"""Whoever has kept vacuum from its work for fewer seconds is not worth a mention."""
 ASLEEP_SECONDS: Final = 20.0
 """So often the database is told who is asleep; it remembers for a minute."""
 ANSWER_SECONDS: Final = 10.0
@@ -103,6 +110,7 @@ class Queue:
     seen: dict[Key, GroupObserved] = field(default_factory=dict)
     read_at: datetime | None = None
     """When `seen` was asked for."""
+    held: Held = field(default_factory=Held)
     trouble: QueueTroubleError | None = None
     operating: Operating | None = None
     _database: Database | None = None
@@ -111,6 +119,7 @@ class Queue:
     _looks: int = 0
     _crews: dict[int, list[RegistrationSeen]] = field(default_factory=dict)
     _crews_at: float = 0.0
+    _health_at: float = -HEALTH_SECONDS
     _asleep: frozenset[int] = frozenset()
     _asleep_at: float = 0.0
     _soon: bool = False
@@ -165,6 +174,7 @@ class Queue:
             self._note(await operating.observe(self.office.install, self._sleepers(), cap))
             self.read_at = asked_at
             await self._keep(operating)
+            await self._ask_for_health()
             if any(each.cron_due for each in self.seen.values()):
                 await operating.fire_cron()
                 self.look_soon()
@@ -174,6 +184,13 @@ class Queue:
             self._crews, self._crews_at = await operating.look_at_groups(numbers), asked
         except (NotFoundError, NotAllowedError):
             self._crews = {}  # a group is no more, or no longer ours: this time each asks by itself
+
+    async def _ask_for_health(self) -> None:
+        now = time.monotonic()
+        if self._database is None or now < self._health_at + HEALTH_SECONDS:
+            return
+        self.held.note((await Reader(self._database).health(HELD_FROM)).holders, now)
+        self._health_at = now
 
     def crew_of(self, group: int, since: float) -> list[RegistrationSeen] | None:
         """Who is in a group, as last asked for all of them; None if that was not after `since`."""

@@ -116,10 +116,12 @@ class GroupLoop:
         seen, made = await self._decide(group, operating, crew)
         if crew is not None and made.actions:  # nothing is done on the strength of what was so some seconds ago
             seen, made = await self._decide(group, operating)
+        failed = made.memory.counted - self._memory.counted
+        self._services.metrics.pods_failed.labels(*self.key).inc(len(failed))
         self._memory = made.memory
         outcome = await self._act(made, seen, operating)
         told = await self._reporter.report(
-            raw, seen, made, outcome, trouble, self._refusals.why, self._membership.observed
+            raw, seen, made, outcome, trouble, self._refusals.why, self._membership.observed, self._membership.held
         )
         if deleting and await self._clean_up(seen, operating):
             return RESYNC

@@ -1,5 +1,6 @@
 """A group's place in its database: found through its Secret, kept up to date, and given up at its end."""
 
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -107,6 +108,11 @@ class Membership:
     def observed(self) -> GroupObserved | None:
         """How the group stands, as the database was last seen; None while it is not known."""
         return None if self._queue is None or self._queue.trouble is not None else self._queue.seen.get(self._key)
+
+    @property
+    def held(self) -> float:
+        """For how many seconds somebody has kept vacuum from the database's dead rows."""
+        return 0.0 if self._queue is None else self._queue.held.seconds(time.monotonic())
 
     def demand(self, now: datetime) -> DemandTold:
         """What the queue wants, as it was last read. NoDemandError: that is not known."""

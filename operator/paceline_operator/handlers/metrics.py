@@ -1,5 +1,7 @@
 """What the operator counts, for Prometheus. Labels name groups, never runners or jobs: each would be a series."""
 
+from collections.abc import Mapping
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 
@@ -42,10 +44,54 @@ class Metrics:
         self.reachable = Gauge(
             "paceline_queue_reachable", "Whether a group's database can be used.", group, registry=self.registry
         )
+        self.dead_jobs = Gauge(
+            "paceline_jobs_dead", "Dead letters of the group's pool, as far as they are counted.", group,
+            registry=self.registry,
+        )  # fmt: skip
+        self.unclaimable = Gauge(
+            "paceline_jobs_unclaimable", "Jobs of the group's pool that could start now, and that nobody can claim.",
+            group, registry=self.registry,
+        )  # fmt: skip
+        self.held = Gauge(
+            "paceline_vacuum_held_seconds", "How long somebody has kept vacuum from a group's database.", group,
+            registry=self.registry,
+        )  # fmt: skip
+        self.pods_failed = Counter(
+            "paceline_pods_failed", "Pods of a group that ended in an error, or did not register in time.", group,
+            registry=self.registry,
+        )  # fmt: skip
+        self._conditions = Gauge(
+            "paceline_group_condition", "A condition of a group: 1 if it is true, 0 if not; absent while nobody knows.",
+            (*group, "type", "reason"), registry=self.registry,
+        )  # fmt: skip
+        self._reasons: dict[tuple[str, str], dict[str, str]] = {}
+        """By group, the reason that each type of condition is shown with."""
+
+    def show_conditions(self, namespace: str, group: str, conditions: Mapping[str, tuple[str, bool]]) -> None:
+        """Reason and truth of a group's conditions, by their types; what is not among them any more goes."""
+        shown = self._reasons.get((namespace, group), {})
+        for kind, reason in shown.items():
+            if kind not in conditions or conditions[kind][0] != reason:
+                self._conditions.remove(namespace, group, kind, reason)
+        for kind, (reason, true) in conditions.items():
+            self._conditions.labels(namespace, group, kind, reason).set(true)
+        self._reasons[namespace, group] = {kind: reason for kind, (reason, _) in conditions.items()}
 
     def forget(self, namespace: str, group: str) -> None:
         """A group is gone, and its series go with it."""
-        for metric in (
-            self.runners, self.wanted, self.updated, self.rollouts, self.ready_jobs, self.oldest, self.reachable
-        ):  # fmt: skip
+        for metric in self._of_groups:
             metric.remove_by_labels({"namespace": namespace, "group": group})
+        self._reasons.pop((namespace, group), None)
+
+    def forget_all(self) -> None:
+        """This operator acts no more: what it has last seen of groups is not how they are."""
+        for metric in self._of_groups:
+            metric.clear()
+        self._reasons.clear()
+
+    @property
+    def _of_groups(self) -> tuple[Gauge | Counter, ...]:
+        return (
+            self.runners, self.wanted, self.updated, self.rollouts, self.ready_jobs, self.oldest, self.reachable,
+            self.dead_jobs, self.unclaimable, self.held, self.pods_failed, self._conditions,
+        )  # fmt: skip

@@ -91,6 +91,7 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
             metrics.leads.set(0)
             orphans.end()
             await loops.end()
+            metrics.forget_all()
             await elector.release()
             await queues.close()
 

@@ -1,6 +1,7 @@
 """What is written about a group: its status and its Runners', events and metrics; only what has changed."""
 
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
@@ -9,7 +10,15 @@ from pydantic import ValidationError
 from paceline.operating import GroupObserved
 from paceline_operator.adapters.queue import Key, QueueTroubleError
 from paceline_operator.api.schema import JsonDict
-from paceline_operator.api.v1alpha1 import Leader, QueueStatus, Runner, RunnerGroup, RunnerGroupStatus, RunnerStatus
+from paceline_operator.api.v1alpha1 import (
+    Condition,
+    Leader,
+    QueueStatus,
+    Runner,
+    RunnerGroup,
+    RunnerGroupStatus,
+    RunnerStatus,
+)
 from paceline_operator.domain.plan import Plan
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.report import Trouble, count, report_group
@@ -38,9 +47,12 @@ class Reporter:
 
     async def report(
         self, raw: Manifest, seen: GroupSeen, made: Plan, outcome: Outcome, trouble: QueueTroubleError | None,
-        refused: tuple[Reason, str] | None, observed: GroupObserved | None,
+        refused: tuple[Reason, str] | None, observed: GroupObserved | None, held: float,
     ) -> bool:  # fmt: skip
-        """Write what has changed; False if somebody else wrote meanwhile, so that another look is due."""
+        """Write what has changed; False if somebody else wrote meanwhile, so that another look is due.
+
+        `held`: for how many seconds vacuum has been kept from the database.
+        """
         group = seen.group
         status = report_group(
             seen,
@@ -53,7 +65,8 @@ class Reporter:
             self._numbers(group.status, observed),
             Leader(runner=observed.leader, epoch=observed.epoch) if observed else group.status.leader,
         )
-        self._measure(made, observed, trouble)
+        self._measure(made, observed, trouble, held)
+        self._show(status.conditions)
         await tell_outcome(self._services, raw, outcome, made)
         await tell_decision(self._services, raw, group, seen.decided)
         if self._replicas not in (None, group.spec.replicas) and group.spec.scaling_mode == "Internal":
@@ -83,6 +96,7 @@ class Reporter:
             "lastTransitionTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "observedGeneration": raw["metadata"].get("generation", 0),
         }  # fmt: skip
+        self._services.metrics.show_conditions(*self._key, {"Ready": (Reason.INVALID, False)})
         there = [each for each in (raw.get("status") or {}).get("conditions", []) if each.get("type") == "Ready"]
         if not there or there[0].get("message") != message:
             await self._services.cluster.patch_status(
@@ -123,7 +137,9 @@ class Reporter:
         self._numbers_at = now
         return fresh
 
-    def _measure(self, made: Plan, observed: GroupObserved | None, trouble: QueueTroubleError | None) -> None:
+    def _measure(
+        self, made: Plan, observed: GroupObserved | None, trouble: QueueTroubleError | None, held: float
+    ) -> None:
         metrics, (namespace, name) = self._services.metrics, self._key
         counts = count(made.lives)
         states = {"ready": counts.ready, "busy": counts.busy, "pending": counts.pending, "leaving": counts.leaving}
@@ -136,6 +152,13 @@ class Reporter:
         if observed is not None:
             metrics.ready_jobs.labels(namespace, name).set(observed.ready)
             metrics.oldest.labels(namespace, name).set(observed.oldest_seconds or 0)
+            metrics.dead_jobs.labels(namespace, name).set(observed.dead)
+            metrics.unclaimable.labels(namespace, name).set(observed.unclaimable)
+            metrics.held.labels(namespace, name).set(held)
+
+    def _show(self, conditions: Iterable[Condition]) -> None:
+        known = {each.type: (each.reason, each.status == "True") for each in conditions if each.status != "Unknown"}
+        self._services.metrics.show_conditions(*self._key, known)
 
 
 def readable(raw: Manifest) -> RunnerGroup:

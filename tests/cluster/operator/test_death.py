@@ -49,7 +49,9 @@ async def test_a_pod_that_is_killed_for_its_memory_gives_its_job_back_long_befor
     await site.settled(1)
     attempts = await Reader(site.queue.database).job_attempts(job)
     assert "OOMKilled" in [each.cause for each in attempts]
-    assert 'paceline_jobs_interrupted_total{cause="OOMKilled"} 1.0' in (await site.get("/metrics"))[1]
+    counted = (await site.get("/metrics"))[1]
+    assert 'paceline_jobs_interrupted_total{cause="OOMKilled"} 1.0' in counted
+    assert f'paceline_pods_failed_total{{group="builds",namespace="{site.namespace}"}} 1.0' in counted
     assert any(reason == "RunnerLost" and "OOMKilled" in text for reason, text in await site.events())
 
 

@@ -68,6 +68,11 @@ async def test_one_that_was_stopped_wakes_up_and_does_nothing(site: Site) -> Non
         return "leads no more" in site.log_of(0)
 
     await site.until(knows, "it knows that it leads no more")
+
+    async def is_silent() -> bool:
+        return "builds" not in (await site.get("/metrics"))[1]
+
+    await site.until(is_silent, "it tells nothing of groups that another one looks after")
     await site.run("scale", "rgrp", "builds", "--replicas=3")
     await site.settled(3)
     await asyncio.sleep(1)
