@@ -1,5 +1,6 @@
-"""Checks every manifest without a cluster: built-in kinds by Kubernetes' own schemas, ours by our CRDs.
+"""Checks every manifest without a cluster.
 
+Built-in kinds by Kubernetes' own schemas, ours by our CRDs, the Prometheus operator's by what we use of them.
 The real check is a server-side dry run in tests/apiserver; this one takes a second and needs nothing.
 """
 
@@ -11,7 +12,7 @@ import jsonschema
 import kubernetes_validate
 import yaml
 
-from paceline_dev import REPOSITORY
+from paceline_dev import REPOSITORY, monitoring
 from paceline_dev.errors import DevError
 
 KUBERNETES = "1.36"
@@ -44,16 +45,18 @@ def _faults(document: dict[str, Any], path: Path, crds: Path) -> list[str]:
     if kind.startswith(KUSTOMIZE):
         return [
             f"its {part} {name} is not there"
-            for part in ("resource", "component")
-            for name in document.get(f"{part}s", ())
+            for part, names in (
+                ("resource", (*document.get("resources", ()), *_generated_from(document))),
+                ("component", document.get("components", ())),
+            )
+            for name in names
             if not _is_resource(path.parent / name)
         ]
     if kind.startswith(OURS):
         schema = _own_schemas(crds).get(kind)
-        if schema is None:
-            return [f"no CRD in crds/ defines {kind}"]
-        errors = jsonschema.Draft202012Validator(schema).iter_errors(document)
-        return [f"{kind}: {error.json_path}: {error.message}" for error in errors]
+        return [f"no CRD in crds/ defines {kind}"] if schema is None else _misfits(kind, document, schema)
+    if (schema := monitoring.schemas().get(kind)) is not None:
+        return _misfits(kind, document, schema)
     if kind in PARSED_ONLY:
         return []
     try:
@@ -68,6 +71,15 @@ def _faults(document: dict[str, Any], path: Path, crds: Path) -> list[str]:
 def _in_a_chart(path: Path, root: Path) -> bool:
     """Templates are no YAML until Helm has rendered them: tests/packaging holds what comes out against manifests/."""
     return any((folder / CHART).is_file() for folder in path.parents if folder.is_relative_to(root))
+
+
+def _generated_from(document: dict[str, Any]) -> list[str]:
+    return [file for each in document.get("configMapGenerator", ()) for file in each["files"]]
+
+
+def _misfits(kind: str, document: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    errors = jsonschema.Draft202012Validator(schema).iter_errors(document)
+    return [f"{kind}: {error.json_path}: {error.message}" for error in errors]
 
 
 def _is_resource(path: Path) -> bool:

@@ -20,6 +20,7 @@ FIXTURES = {
     "control_plane": "apiserver",
     "browser_page": "browser",
     "kind_cluster": "kind",
+    "prometheus": "prometheus",
 }
 """Fixture name to the real thing behind it."""
 

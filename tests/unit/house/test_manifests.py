@@ -21,6 +21,18 @@ kind: RunnerGroup
 metadata: {name: x}
 spec: {database: {secretRef: {name: d}}, slot: 4, autoscaling: {maxReplicas: none}, template: {spec: {any: thing}}}
 """
+MONITOR = """
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: x}
+spec: {selector: {matchLabels: {a: b}}, endpoints: [{port: metrics, honourLabels: true}]}
+"""
+GENERATOR = """
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: []
+configMapGenerator: [{name: x, files: [gone.json]}]
+"""
 
 
 @pytest.fixture
@@ -82,4 +94,17 @@ def test_a_template_is_left_to_helm_and_only_in_a_chart(root: Path) -> None:
     stray.parent.mkdir()
     stray.write_text(SERVICE)
     with pytest.raises(DevError, match=r"manifests/samples/templates/service.yaml: v1 Service"):
+        validate(root)
+
+
+def test_a_misspelt_field_of_the_prometheus_operator_is_named(root: Path) -> None:
+    (root / "manifests" / "monitor.yaml").write_text(MONITOR)
+    with pytest.raises(DevError, match=r"ServiceMonitor: \$\.spec\.endpoints\[0\]: .*honourLabels"):
+        validate(root)
+
+
+def test_a_file_that_a_config_map_is_made_of_must_be_there(root: Path) -> None:
+    (root / "manifests" / "other").mkdir()
+    (root / "manifests" / "other" / "kustomization.yaml").write_text(GENERATOR)
+    with pytest.raises(DevError, match=r"its resource gone\.json is not there"):
         validate(root)

@@ -54,7 +54,8 @@ def test_only_passed_tests_that_used_the_real_thing_are_counted(
     monkeypatch.setenv("PACELINE_REAL_PARTS", str(counts))
     result = suite.runpytest_subprocess("-n", workers)
     result.assert_outcomes(passed=2, failed=1)
-    assert json.loads(counts.read_text()) == {"apiserver": 0, "browser": 0, "kind": 0, "pgbouncer": 0, "postgres": 1}
+    nobody = dict.fromkeys(("apiserver", "browser", "kind", "pgbouncer", "prometheus"), 0)
+    assert json.loads(counts.read_text()) == {**nobody, "postgres": 1}
 
 
 def test_what_ran_behind_pgbouncer_is_counted_apart(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
