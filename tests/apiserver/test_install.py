@@ -97,6 +97,18 @@ def test_a_gateway_may_run_there_and_has_no_right_at_all(kubectl: Kubectl, restr
         assert not may(kubectl, who, *what, "-n", restricted)
 
 
+def test_monitoring_is_one_kustomization_with_the_dashboard_in_it(kubectl: Kubectl) -> None:
+    said = kubectl.run("kustomize", str(REPOSITORY / "manifests" / "monitoring")).stdout
+    built = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(said)}
+    assert len(built) == 5
+    assert {each["metadata"]["namespace"] for each in built.values()} == {"paceline-system"}
+    board = built["ConfigMap", "paceline-dashboard"]
+    assert board["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert json.loads(board["data"]["paceline.json"])["uid"] == "paceline"
+    monitor = built["ServiceMonitor", "paceline-operator"]
+    assert monitor["spec"]["selector"]["matchLabels"]["app.kubernetes.io/component"] == "operator"
+
+
 def test_the_crds_can_be_applied_as_files_and_as_a_kustomization(kubectl: Kubectl) -> None:
     for option in ("-f", "-k"):
         said = kubectl.run("apply", option, str(REPOSITORY / "crds"), "--dry-run=server").stdout
