@@ -1,13 +1,18 @@
 """What the operator tells of its groups, and that it stops telling what it no longer knows."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
+from paceline_operator.adapters.queue import QueueTroubleError
 from paceline_operator.api.meta import Condition
+from paceline_operator.domain.reasons import Reason
 from paceline_operator.handlers.metrics import Metrics
 from paceline_operator.handlers.reporter import Reporter
 from paceline_operator.handlers.services import Services
+from unit.operator.test_scaler import NOTHING
+from unit.operator.world import World
 
 BUILDS = ("ci", "builds")
 Shown = dict[tuple[str, ...], float]
@@ -89,3 +94,35 @@ def test_an_operator_that_acts_no_more_tells_nothing_of_groups() -> None:
     assert groups(metrics) == set()
     metrics.show_conditions(*BUILDS, {"Ready": ("ScalingUp", False)})
     assert conditions(metrics) == {("builds", "Ready", "ScalingUp"): 0}
+
+
+def told(metrics: Metrics, name: str) -> Shown:
+    """The series of one metric, by the values of its labels."""
+    samples = [each for family in metrics.registry.collect() for each in family.samples if each.name == name]
+    return {tuple(each.labels[key] for key in sorted(each.labels)): each.value for each in samples}
+
+
+def test_what_the_queue_holds_and_who_is_there_is_told_as_it_was_seen() -> None:
+    metrics = Metrics()
+    reporter = Reporter(BUILDS, cast("Services", SimpleNamespace(metrics=metrics)))
+    seen = replace(NOTHING, ready=5, dead=3, unclaimable=2, oldest_seconds=12.5)
+    reporter._measure(World(replicas=2).settle(), seen, None, 40.0)
+    group = ("builds", "ci")
+    assert told(metrics, "paceline_runners_wanted") == {group: 2}
+    assert told(metrics, "paceline_runners")["builds", "ci", "ready"] == 2
+    for name, value in (
+        ("paceline_jobs_ready", 5), ("paceline_job_oldest_seconds", 12.5), ("paceline_jobs_dead", 3),
+        ("paceline_jobs_unclaimable", 2), ("paceline_vacuum_held_seconds", 40), ("paceline_queue_reachable", 1),
+    ):  # fmt: skip
+        assert told(metrics, name) == {group: value}, name
+
+
+def test_while_the_database_is_away_what_it_last_said_stays() -> None:
+    metrics = Metrics()
+    reporter = Reporter(BUILDS, cast("Services", SimpleNamespace(metrics=metrics)))
+    made = World(replicas=2).settle()
+    reporter._measure(made, replace(NOTHING, dead=3), None, 40.0)
+    reporter._measure(made, None, QueueTroubleError(Reason.UNREACHABLE, "gone"), 100.0)
+    assert told(metrics, "paceline_queue_reachable") == {("builds", "ci"): 0}
+    assert told(metrics, "paceline_jobs_dead") == {("builds", "ci"): 3}
+    assert told(metrics, "paceline_vacuum_held_seconds") == {("builds", "ci"): 40}
