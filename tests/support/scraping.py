@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
 
 from paceline.testing.guard import Guarded
 from paceline.testing.scratch import free_ports
@@ -38,10 +39,25 @@ class Prometheus:
         found: list[dict[str, Any]] = answer.json()["data"]["result"]
         return found
 
+    async def unanswered(self, queries: Iterable[str]) -> list[str]:
+        """Those of them that find nothing."""
+        return [each for each in sorted(queries) if not await self.ask(each)]
+
     async def alerts(self) -> dict[str, dict[str, Any]]:
         """What it makes of our rules, by their names."""
         groups = (await self.client.get("/api/v1/rules")).json()["data"]["groups"]
         return {rule["name"]: rule for group in groups for rule in group["rules"]}
+
+
+async def told_by(targets: Sequence[Target]) -> set[str]:
+    """The names of all that these processes tell, also of what has not happened yet."""
+    found: set[str] = set()
+    async with httpx.AsyncClient(timeout=30) as client:
+        for each in targets:
+            text = (await client.get(f"http://{each.address}/metrics")).text
+            for family in text_string_to_metric_families(text):
+                found.add(f"{family.name}_total" if family.type == "counter" else family.name)
+    return found
 
 
 @asynccontextmanager

@@ -63,6 +63,14 @@ def selectors_in(query: str) -> set[str]:
     return {found.group() for found in SELECTOR.finditer(query)}
 
 
+def questions() -> set[str]:
+    """All that is asked: of the dashboard as it is, of a rule what it reads."""
+    return {
+        *(each.query for each in panels()),
+        *(one for each in alerts().values() for one in selectors_in(each["expr"])),
+    }
+
+
 def metrics_in(query: str) -> set[str]:
     """Names of families, as a process shows them."""
     return {PARTS.sub("", name) for name in METRIC.findall(query)}
