@@ -16,6 +16,7 @@ from paceline.seen import (
     Attempt,
     DeadJob,
     DeadPlace,
+    FinishedJob,
     GroupSnapshot,
     Health,
     Holder,
@@ -100,6 +101,15 @@ class Reader:
             limit,
         )
         return [read(JobSeen, row) for row in rows]
+
+    async def list_finished(
+        self, pool: str | None = None, *, kind: str | None = None, before: JobId | None = None, limit: int = 100
+    ) -> list[FinishedJob]:
+        """Jobs that have ended and are not dead, the newest first; the newest 20,000 before `before` are looked at."""
+        rows = await self._database.rows(
+            "SELECT * FROM paceline.list_finished($1, $2, $3, $4)", pool, kind, before, limit
+        )
+        return [read(FinishedJob, row) for row in rows]
 
     async def list_dead(
         self,

@@ -201,6 +201,23 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedJob:
+    """A job that has ended, and is no dead letter."""
+
+    id: JobId
+    pool: str
+    kind: str
+    state: EndState
+    priority: int
+    enqueued_at: datetime
+    claimed_at: datetime | None
+    finished_at: datetime
+    tries: int
+    losses: int
+    runner: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadJob:
     """A dead letter."""
 

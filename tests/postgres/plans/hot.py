@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-GROWING = frozenset({"job", "history", "attempt", "dead", "key", "incarnation", "flow", "sample", "decision"})
+GROWING = frozenset(
+    {"job", "history", "attempt", "dead", "key", "incarnation", "flow", "sample", "decision", "pool_sample"}
+)
 """Tables that have a row for everything that happens. Nothing of them is touched that a call does not name, and no
 sequential scan ever reads them."""
 

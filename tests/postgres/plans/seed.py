@@ -127,6 +127,12 @@ DECISIONS = """
 INSERT INTO paceline.decision (grp, at, was, replicas, reason, inputs, proposals)
 SELECT g.id, now() - make_interval(mins => n * 3), 1, 2, 'Followed', '{}', '[]'
   FROM paceline.runner_group g, generate_series(1, 2000) n"""
+# A day of every pool.
+POOL_SAMPLES = """
+INSERT INTO paceline.pool_sample (pool, taken_at, seconds, ready, scheduled, blocked, running, dead, busy, idle,
+                                  draining, done, failed)
+SELECT p.id, now() - make_interval(secs => n * 10), 10, 100, 0, 0, 4, 0, 4, 0, 0, 10, 0
+  FROM paceline.pool p, generate_series(1, 8640) n"""
 
 BEFORE = (GROUPS, LANES, BANDS, LIMITS, KEYS, RUNNERS)
 AFTER = (
@@ -141,6 +147,7 @@ AFTER = (
     FLOW,
     SAMPLES,
     DECISIONS,
+    POOL_SAMPLES,
 )
 
 # The planner shall believe that a vacuum has been here, as in a table that lives for days. It must not have been: what

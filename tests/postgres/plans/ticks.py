@@ -3,8 +3,9 @@
 from postgres.plans.hot import Hot
 
 TICK = "SELECT paceline.tick()"
-DUE = "UPDATE paceline.tick SET next_at = '-infinity', mark_at = '{}', review_at = '{}'".format
+DUE = "UPDATE paceline.tick SET next_at = '-infinity', mark_at = '{}', review_at = '{}', sampled_at = 'infinity'".format
 ONLY = DUE("infinity", "infinity")
+SAMPLED = "UPDATE paceline.tick SET sampled_at = '-infinity'"
 LIVE = {"incarnation": 200, "key": 14}
 """All live registrations twice (leases that may have ended, candidates for a leader), and the few rated keys."""
 DIED = """
@@ -94,6 +95,14 @@ TICKS = (
         "200 keys with blocked jobs: found, counted, and what they hold",
         True,
         given=(DUE("infinity", "-infinity"),),
+    ),
+    Hot(
+        "tick that samples the pools",
+        TICK,
+        {"job": 60_000, "dead": 5_100, "flow": 1_300, "decision": 42, "incarnation": 400, "key": 14, "pool_sample": 24},
+        "of each pool 10,000 of each state, the dead letters, and what ended in the last minute",
+        True,
+        given=(ONLY, SAMPLED),
     ),
     Hot(
         "tick with 50 calls that took too long",

@@ -1,0 +1,1 @@
+SELECT paceline.close_schema();
