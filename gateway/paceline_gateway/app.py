@@ -11,6 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from paceline_gateway import call, cluster, cron, dead, docs, groups, health, jobs, pools, problem
+from paceline_gateway.dashboard.routes import ROUTERS
 from paceline_gateway.door import Door
 from paceline_gateway.headers import SafeHeaders
 from paceline_gateway.limits import Bodies, Limits
@@ -76,6 +77,8 @@ def create_app(settings: Settings) -> FastAPI:
     # most used first: each costs 15 us
     for part in (jobs, poll, call, socket, dead, cron, pools, cluster, groups, health, docs):
         app.include_router(part.router)
+    for router in ROUTERS:
+        app.include_router(router)
     return app
 
 

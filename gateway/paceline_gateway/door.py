@@ -1,12 +1,16 @@
 """The door: who comes in is known before anything of the request is read but its head.
 
-Probes, metrics and the description of the API are for everybody. For the rest the caller's token is found good here, so
-that nobody without one makes the gateway read a body, or learns which paths there are.
+Probes, metrics, the description of the API and the files of the dashboard are for everybody. For the rest the caller's
+token is found good here, so that nobody without one makes the gateway read a body, or learns which paths there are.
+
+The dashboard's own page has it in a cookie, which scripts cannot read. It is looked at for the dashboard's routes
+alone, and a write has to carry a header besides: a page from elsewhere cannot make a browser send that.
 """
 
 from typing import Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
+from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from paceline.errors import PacelineError
@@ -15,8 +19,12 @@ from paceline_gateway.headers import header
 from paceline_gateway.problem import Problem, problem_of
 from paceline_gateway.services import services_in
 
-PUBLIC: Final = frozenset({"/health/live", "/health/ready", "/metrics", "/docs", "/openapi.json"})
-PUBLIC_FOLDERS: Final = ("/docs/",)
+PUBLIC: Final = frozenset({"/health/live", "/health/ready", "/metrics", "/docs", "/openapi.json", "/"})
+PUBLIC_FOLDERS: Final = ("/docs/", "/dashboard/static/")
+DASHBOARD: Final = "/dashboard/api"
+COOKIE: Final = "paceline_session"
+MARK: Final = "x-paceline-dashboard"
+READS: Final = frozenset({"GET", "HEAD"})
 CREDENTIALS: Final = frozenset({"token", "access_token", "authorization", "api_key"})
 """Names in a query that somebody would give a token."""
 
@@ -37,7 +45,7 @@ class Door:
             if not is_public(scope["path"]):
                 gate = services_in(scope).gate
                 if scope["type"] == "http":  # a socket is told by its close code, which browsers do not hide
-                    caller = await gate.identify(bearer(header(scope, b"authorization")), address(scope))
+                    caller = await gate.identify(credential(scope), address(scope))
                     scope.setdefault("state", {})["identity"] = caller
         except Problem as problem:
             return await problem.answer()(scope, receive, send)
@@ -57,6 +65,16 @@ def bearer(given: str | None) -> str | None:
         return None
     scheme, _, token = given.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def credential(scope: Scope) -> str | None:
+    """The token of a request: in its header or, for the dashboard, in the cookie; None if there is none."""
+    given = bearer(header(scope, b"authorization"))
+    if given is not None or not scope["path"].startswith(f"{DASHBOARD}/"):
+        return given
+    if scope["method"] not in READS and header(scope, MARK.encode()) is None:
+        raise Problem(403, "forged", f"a write by cookie needs the header {MARK}, which our own page sends")
+    return cookie_parser(header(scope, b"cookie") or "").get(COOKIE)
 
 
 def address(scope: Scope) -> str:

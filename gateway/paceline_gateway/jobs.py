@@ -92,7 +92,7 @@ async def list_jobs(
 ) -> Page:  # fmt: skip
     """Live jobs of a pool, or of all that the token may see."""
     found = await Reader(services_of(request).database).list_jobs(
-        caller.pool_or_all(pool), state=state, kind=kind, before=_cursor(after), limit=limit + 1
+        caller.pool_or_all(pool), state=state, kind=kind, before=cursor(after), limit=limit + 1
     )
     shown = found[:limit]
     return Page(
@@ -179,7 +179,8 @@ def _told(made: Enqueued) -> dict[str, int]:
     return {"id": made.id, "created": made.created}
 
 
-def _cursor(after: str | None) -> JobId | None:
+def cursor(after: str | None) -> JobId | None:
+    """The id that a page ended with."""
     if after is None:
         return None
     if not NUMBER.fullmatch(after) or int(after) >= 2**63:

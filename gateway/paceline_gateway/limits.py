@@ -16,7 +16,7 @@ from paceline_gateway.settings import Settings
 
 MOST_HEAD: Final = 32 * 2**10
 """Bytes of a request's line and headers; a token, a trace and a proxy's own are below 4 KiB."""
-WAITING: Final = frozenset({"/v1/call", "/runner/runs"})
+WAITING: Final = frozenset({"/v1/call", "/runner/runs", "/dashboard/api/stream"})
 """Where a caller may wait for others, at most as long as the route lets it."""
 LONGEST_WAIT: Final = 330.0
 """A call's 300 s, and something for the answer."""

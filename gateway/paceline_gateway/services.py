@@ -18,6 +18,7 @@ from paceline.queue import Queue
 from paceline.tokens import Tokens
 from paceline_gateway.auth import Gate
 from paceline_gateway.coalesce import Coalescer
+from paceline_gateway.dashboard.board import Board
 from paceline_gateway.known import KnownTokens
 from paceline_gateway.metrics import Metrics
 from paceline_gateway.problem import Problem
@@ -42,6 +43,7 @@ class Services:
     desk: Desk
     hub: Hub
     metrics: Metrics
+    board: Board
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when it is told to leave: from then on it is unready."""
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
@@ -65,7 +67,8 @@ async def opened(settings: Settings, metrics: Metrics) -> AsyncIterator[Services
             async with gate.running(), answers.running(), hub.running():
                 yield Services(
                     settings, database, gate, answers, Coalescer(database, metrics), dialling,
-                    Desk(dialling, metrics, abreast=(settings.connections + 1) // 2), hub, metrics, leaving=leaving,
+                    Desk(dialling, metrics, abreast=(settings.connections + 1) // 2), hub, metrics, Board(database),
+                    leaving=leaving,
                 )  # fmt: skip
         finally:
             ticking.cancel()

@@ -47,6 +47,9 @@ def test_it_holds_what_ships_and_nothing_else(wheel: Path) -> None:
     top = {name.split("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == PACKAGES
     assert all(f"{package}/py.typed" in names for package in PACKAGES)
+    assert {"index.html", "main.js", "pages/pool.js", "base.css"} <= {
+        name.removeprefix("paceline_gateway/dashboard/static/") for name in names
+    }
 
 
 def test_the_commands_run_in_an_empty_environment(empty_environment: Path) -> None:
