@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from paceline_gateway.auth import Admin
 from paceline_gateway.door import COOKIE, DASHBOARD, bearer
 from paceline_gateway.problem import Problem
-from paceline_gateway.services import services_of
 
 SESSION_SECONDS: Final = 12 * 3600
 """A working day: then the token is asked for again."""
@@ -58,4 +57,4 @@ async def sign_out(request: Request, _: Admin) -> Response:
 
 def _is_https(request: Request) -> bool:
     """Whether the browser speaks TLS, to us or to a proxy that we trust."""
-    return request.url.scheme == "https" or services_of(request).settings.tls_certificate is not None
+    return request.url.scheme == "https"
