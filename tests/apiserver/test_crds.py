@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from apiserver.objects import CASES, CHANGES, RANGES, Case, Change, group, runner, scaled
-from paceline_dev import REPOSITORY
 from paceline_dev import crds as generator
 from paceline_dev.kubectl import Kubectl
 from paceline_operator.api.schema import VALIDATIONS, JsonDict
@@ -227,9 +226,3 @@ def test_a_status_without_a_reason_is_refused(kubectl: Kubectl, namespace: str) 
     create(kubectl, namespace, group())
     with pytest.raises(Exception, match=r"status\.conditions\[0\]\.reason: Required value"):
         write_status(kubectl, namespace, "rgrp/builds", {"conditions": [{"type": "Ready", "status": "True"}]})
-
-
-def test_the_samples_are_accepted_as_they_are(kubectl: Kubectl, namespace: str) -> None:
-    kubectl.run("apply", "-n", namespace, "-f", str(REPOSITORY / "manifests" / "samples"))
-    assert kubectl.json("get", "rgrp", "builds", "-n", namespace)["spec"]["template"]
-    assert kubectl.json("get", "secret", "paceline-db", "-n", namespace)["data"]["url"]
