@@ -36,7 +36,7 @@ async def who(caller: Admin) -> Who:
 @router.post("", status_code=204)
 async def sign_in(request: Request, _: Admin) -> Response:
     """Turn the token of the header Authorization into a cookie."""
-    token = bearer(request.headers)
+    token = bearer(request.headers.get("authorization"))
     if not token:
         raise Problem(422, "invalid", "send the ak_ token in the header Authorization: Bearer")
     answer = Response(status_code=204)
