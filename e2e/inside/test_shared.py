@@ -1,4 +1,4 @@
-"""Stories of sizes, taints, leaders, updates and runners outside of pods, as on the local node, on a kubelet."""
+"""Stories of sizes, taints, leaders, updates, laptops and the plugin, as on the local node, on a kubelet."""
 
 import pytest
 
@@ -12,6 +12,14 @@ from cluster.operator.test_leaders import (
     test_the_leader_is_shown_and_hands_over_when_it_is_tainted,
     test_when_the_leaders_pod_is_deleted_another_leads,
     test_whom_a_person_promotes_leads_until_the_promotion_ends,
+)
+from cluster.operator.test_plugin import (
+    crew,
+    plugin,
+    test_a_runners_log_is_read_and_what_is_not_there_is_told,
+    test_levers_are_pulled_and_the_operator_follows,
+    test_the_queue_is_reached_through_the_api_server_alone,
+    token,
 )
 from cluster.operator.test_roll import (
     test_a_new_template_reaches_all_runners_and_interrupts_nobody,

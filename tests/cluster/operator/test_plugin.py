@@ -11,6 +11,7 @@ import pytest
 
 from cluster.local import where
 from cluster.operator.site import PROGRAMS, Site
+from cluster.operator.watcher import Watcher
 from paceline.tokens import Tokens
 from paceline_dev.node.images import PATH, Image
 from postgres.cli.process import Ran, run_cli, unpacked
@@ -23,11 +24,11 @@ Plugin: TypeAlias = Callable[..., Awaitable[Ran]]
 
 
 @pytest.fixture
-def plugin(operated: Site) -> Plugin:
+def plugin(operated: Watcher) -> Plugin:
     """`kubectl paceline` with a kubeconfig and nothing else."""
 
     async def run(*words: object, code: int = 0) -> Ran:
-        ran = await run_cli("", *words, KUBECONFIG=str(operated.kubeconfig))
+        ran = await run_cli("", *words, KUBECONFIG=str(operated.kubectl.kubeconfig))
         assert ran.code == code, ran.out + ran.err
         return ran
 
@@ -35,7 +36,7 @@ def plugin(operated: Site) -> Plugin:
 
 
 @pytest.fixture
-async def crew(operated: Site) -> tuple[str, str]:
+async def crew(operated: Watcher) -> tuple[str, str]:
     """The Runners of a group of two."""
     await operated.apply(operated.group(2))
     await operated.settled(2)
@@ -44,21 +45,22 @@ async def crew(operated: Site) -> tuple[str, str]:
 
 
 @pytest.fixture
-async def token(operated: Site) -> str:
-    """Of an admin."""
-    return await Tokens(operated.queue.database).create("ak")
+async def token(operated: Watcher) -> str:
+    """Of an admin, in the Secret where it is looked for."""
+    made = await Tokens(operated.queue.database).create("ak")
+    await operated.secret("paceline-token", token=made)
+    return made
 
 
 @pytest.fixture
-async def gateway(operated: Site, token: str) -> AsyncIterator[None]:
-    """A gateway in a pod, its Service, and the token in its Secret."""
+async def gateway(operated: Site) -> AsyncIterator[None]:
+    """A gateway in a pod, and its Service."""
     site = operated
     env = {"PATH": f"{PROGRAMS}:{PATH}", "PACELINE_LEAVE_SECONDS": "0"}
     site.node.add_image("gateway", Image(entrypoint=(str(PROGRAMS / "paceline"), "gateway"), env=env))
     meta = {"name": GATEWAY, "namespace": site.namespace, "labels": LABELS}
     async with logins(site.queue.database, site.url) as login_url:
         await site.secret("gateway-db", url=await login_url("gateway"))
-        await site.secret("paceline-token", token=token)
         await site.apply({
             "apiVersion": "v1", "kind": "Service", "metadata": meta,
             "spec": {"selector": LABELS, "ports": [{"name": "http", "port": 80, "targetPort": "http"}]},
@@ -86,7 +88,7 @@ async def gateway(operated: Site, token: str) -> AsyncIterator[None]:
 
 
 async def test_levers_are_pulled_and_the_operator_follows(
-    operated: Site, plugin: Plugin, crew: tuple[str, str]
+    operated: Watcher, plugin: Plugin, crew: tuple[str, str]
 ) -> None:
     site, at = operated, ("-n", operated.namespace)
     first, _ = crew
@@ -143,12 +145,12 @@ async def test_kubectl_finds_it_and_completes_its_names(operated: Site, crew: tu
     assert "untaint" in (await kubectl("__complete", "paceline", "unta")).split()
 
 
-async def _works(site: Site, name: str) -> bool:
+async def _works(site: Watcher, name: str) -> bool:
     return bool((await site.runner(name))["status"]["conditions"][0]["status"] == "True")
 
 
 async def test_a_runners_log_is_read_and_what_is_not_there_is_told(
-    operated: Site, plugin: Plugin, crew: tuple[str, str]
+    operated: Watcher, plugin: Plugin, crew: tuple[str, str]
 ) -> None:
     at = ("-n", operated.namespace)
     told = await plugin("logs", crew[0], *at)
@@ -162,9 +164,9 @@ async def test_a_runners_log_is_read_and_what_is_not_there_is_told(
         assert (ran.out, ran.err.count("\n"), operated.namespace in ran.err) == ("", 1, True)
 
 
-@pytest.mark.usefixtures("gateway")
+@pytest.mark.usefixtures("gateway", "token")
 async def test_the_queue_is_reached_through_the_api_server_alone(
-    operated: Site, plugin: Plugin, crew: tuple[str, str]
+    operated: Watcher, plugin: Plugin, crew: tuple[str, str]
 ) -> None:
     site, at = operated, ("-n", operated.namespace)
     job = (await site.queue.enqueue("wait", "go")).id
