@@ -106,4 +106,4 @@ def _steps(axes: "Axes", curves: Sequence[Curve], labels: Mapping[str, str]) -> 
         axes.step(moments, values, where="post", label=labels.get(each.name, each.name), linewidth=1.2)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("seconds")
-    axes.figure.legend(frameon=False, loc="outside lower center", ncols=len(curves))
+    axes.figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(curves)))
