@@ -97,3 +97,4 @@ async def proxy(url: str) -> AsyncIterator[Proxy]:
         made.cut()
         for flows in (*made._dead, made._flows):
             flows.set()
+        await asyncio.sleep(0)  # for what was cut to be closed
