@@ -123,7 +123,11 @@ async def test_levers_are_pulled_and_the_operator_follows(
     async def rests() -> bool:
         return bool((await site.runner(first))["status"]["conditions"][0]["reason"] == "Tainted")
 
+    async def has_no_pod() -> bool:
+        return not any(name.startswith(first) for name in await site.pod_names())
+
     await site.until(rests, "it has given up its pod")
+    await site.until(has_no_pod, "which is gone, also where a kubelet takes its time")
     without = await plugin("logs", first, *at, code=1)
     assert f"Runner {first} has no pod: Tainted" in without.err
     await plugin("undrain", first, *at)
