@@ -12,8 +12,8 @@ import typer
 if TYPE_CHECKING:
     from paceline_operator.ports.resources import ResourceKind
 
-SECONDS: Final = 2.0
-"""Whoever waits for longer has typed the name by then."""
+SECONDS: Final = 5.0
+"""Whoever waits for longer for the API server has typed the name by then."""
 NO_FILES: Final = ":4"
 """What kubectl wants as the last line: these are all, names of files are none of them."""
 
@@ -41,9 +41,21 @@ def namespaces(context: typer.Context, incomplete: str) -> list[str]:
 def _names(given: dict[str, Any], incomplete: str, *kinds: str) -> list[str]:
     import asyncio
 
+    from paceline_cli.cluster import reached
+    from paceline_operator.ports.resources import NAMESPACE, RUNNER, RUNNER_GROUP
+
+    resources: dict[str, ResourceKind] = {"group": RUNNER_GROUP, "runner": RUNNER, "namespace": NAMESPACE}
+
     async def ask() -> list[str]:
-        async with asyncio.timeout(SECONDS):
-            return await _found(given, kinds)
+        names: list[str] = []
+        async with (
+            asyncio.timeout(SECONDS),
+            reached(given.get("namespace"), given.get("context"), given.get("kubeconfig")) as where,
+        ):
+            for kind in kinds:
+                scope = None if kind == "namespace" else where.namespace
+                names += [str(each["metadata"]["name"]) for each in await where.cluster.list(resources[kind], scope)]
+        return names
 
     try:
         with contextlib.redirect_stderr(io.StringIO()):
@@ -51,19 +63,6 @@ def _names(given: dict[str, Any], incomplete: str, *kinds: str) -> list[str]:
     except Exception:  # noqa: BLE001, RUF100 -- whatever it is, a line that is being typed is no place to say it
         return []
     return sorted(name for name in found if name.startswith(incomplete))
-
-
-async def _found(given: dict[str, Any], kinds: tuple[str, ...]) -> list[str]:
-    from paceline_cli.cluster import reached
-    from paceline_operator.ports.resources import NAMESPACE, RUNNER, RUNNER_GROUP
-
-    resources: dict[str, ResourceKind] = {"group": RUNNER_GROUP, "runner": RUNNER, "namespace": NAMESPACE}
-    names: list[str] = []
-    async with reached(given.get("namespace"), given.get("context"), given.get("kubeconfig")) as where:
-        for kind in kinds:
-            scope = None if kind == "namespace" else where.namespace
-            names += [str(each["metadata"]["name"]) for each in await where.cluster.list(resources[kind], scope)]
-    return names
 
 
 def kubectl_main() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from paceline.errors import InvalidInputError
 from paceline.invoke import BadPayloadError, invoke, settle
 from paceline_runner.attempt import Attempt, Broken, Cause, Done, Ended, Executor
+from paceline_runner.signals import leave_to_main
 from paceline_runner.tracing import with_spans
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class PythonExecutor:
         """As many threads as slots: an attempt never waits for one."""
         self._scope = scope
         self._forks = _forks
-        self._threads = ThreadPoolExecutor(max_workers=slots, thread_name_prefix="paceline-job")
+        self._threads = ThreadPoolExecutor(slots, thread_name_prefix="paceline-job", initializer=leave_to_main)
 
     async def run(self, attempt: Attempt) -> Ended:
         """Call the handler."""

@@ -18,6 +18,7 @@ from paceline.claims import Beat
 from paceline.errors import PacelineError
 from paceline_runner.ports import Lifeline, Way
 from paceline_runner.settings import MARGIN, Settings
+from paceline_runner.signals import leave_to_main
 from paceline_runner.tenure import Tenure
 
 FENCED: Final = 70
@@ -69,6 +70,7 @@ class Keeper(threading.Thread):
 
     def run(self) -> None:
         """The thread's own work."""
+        leave_to_main()
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 

@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from paceline_runner.metrics import Metrics
+from paceline_runner.signals import leave_to_main
 from paceline_runner.status import Status
 
 TEXT: Final = "text/plain; charset=utf-8"
@@ -74,6 +75,11 @@ class Server:
                 """Without the library's look at DNS, which may take seconds."""
                 TCPServer.server_bind(self)
                 self.server_name, self.server_port = host, self.server_address[1]
+
+            def serve_forever(self, poll_interval: float = 0.5) -> None:
+                """In its own thread, and those of its connections."""
+                leave_to_main()
+                super().serve_forever(poll_interval)
 
             def handle_error(self, *_: object) -> None:
                 log.debug("a client of the port went away", exc_info=True)

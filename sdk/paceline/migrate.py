@@ -2,12 +2,18 @@
 
 A folder `sql/NNNN_name/` is one schema version; its files are applied in the order of their names. An advisory lock
 makes concurrent calls wait for each other, so that every replica may call this at its start.
+
+Runners and producers work on meanwhile. While a migration waits for a table, all who want that table wait behind it:
+so it waits for a moment only, lets go of all that it has, and comes back.
 """
 
+import asyncio
 import hashlib
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Final
 
 import asyncpg
 
@@ -15,6 +21,11 @@ from paceline.database import Address, in_our_words
 from paceline.errors import PacelineError
 
 LOCK = 0x7061_6365  # "pace": one number for all who migrate the same database
+WAIT: Final = 0.5
+"""Seconds for each table; less than the second after which PostgreSQL looks for a deadlock and ends one of two."""
+PAUSE: Final = 1.0
+PATIENCE: Final = 60.0
+"""Seconds until it is given up."""
 
 BOOTSTRAP = """\
 CREATE SCHEMA IF NOT EXISTS paceline;
@@ -33,6 +44,10 @@ class SchemaTooNewError(PacelineError):
 
 class SchemaChangedError(PacelineError):
     """A migration that was applied is not the one that this version has."""
+
+
+class SchemaBusyError(PacelineError):
+    """Somebody uses the tables without end; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +83,37 @@ async def migrate(url: str, *, to: int | None = None) -> list[Migration]:
 
 async def _migrate(url: str, to: int | None) -> list[Migration]:
     connection = await asyncpg.connect(url, timeout=10, statement_cache_size=0)
+    give_up = time.monotonic() + PATIENCE
     try:
-        async with connection.transaction():  # all or nothing; a session's lock would not hold behind PgBouncer
-            await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
-            await connection.execute(BOOTSTRAP)
-            missing = [each for each in await pending(connection) if to is None or each.version <= to]
-            for migration in missing:
-                await connection.execute(migration.sql)
-                await connection.execute(
-                    "INSERT INTO paceline.migration (version, name, digest) VALUES ($1, $2, $3)",
-                    migration.version,
-                    migration.name,
-                    migration.digest,
-                )
-            return missing
+        while True:
+            try:
+                return await _apply(connection, to)
+            except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError) as error:
+                if time.monotonic() > give_up:
+                    raise SchemaBusyError(
+                        f"other transactions have used the tables for {PATIENCE:g} s: end those that pg_stat_activity "
+                        "shows with an old xact_start (a backup, a forgotten session), and migrate again"
+                    ) from error
+            await asyncio.sleep(PAUSE)
     finally:
         await connection.close()
+
+
+async def _apply(connection: "asyncpg.Connection[asyncpg.Record]", to: int | None) -> list[Migration]:
+    async with connection.transaction():  # all or nothing; a session's lock would not hold behind PgBouncer
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
+        await connection.execute(f"SET LOCAL lock_timeout = '{WAIT} s'")
+        await connection.execute(BOOTSTRAP)
+        missing = [each for each in await pending(connection) if to is None or each.version <= to]
+        for migration in missing:
+            await connection.execute(migration.sql)
+            await connection.execute(
+                "INSERT INTO paceline.migration (version, name, digest) VALUES ($1, $2, $3)",
+                migration.version,
+                migration.name,
+                migration.digest,
+            )
+        return missing
 
 
 async def pending(connection: "asyncpg.Connection[asyncpg.Record]") -> list[Migration]:

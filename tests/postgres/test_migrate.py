@@ -9,13 +9,13 @@ from paceline.claims import Finished, Incarnation, Registration
 from paceline.database import Database
 from paceline.errors import DatabaseError
 from paceline.job import NewJob
-from paceline.migrate import SchemaChangedError, SchemaTooNewError, migrate, migrations
+from paceline.migrate import SchemaBusyError, SchemaChangedError, SchemaTooNewError, migrate, migrations
 from paceline.queue import Queue
 
 NEWEST = [each.version for each in migrations()]
 WAITS_FOR_A_LOCK = """\
 SELECT count(*) > 0 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
- WHERE d.datname = current_database() AND NOT l.granted AND l.relation = 'paceline.incarnation'::regclass"""
+ WHERE d.datname = current_database() AND NOT l.granted AND l.relation = $1::regclass"""
 
 
 async def test_live_jobs_are_all_there_after_a_migration(empty_database: str) -> None:
@@ -49,11 +49,38 @@ async def test_a_runner_at_work_and_a_migration_do_not_lock_each_other_out(empty
         async with working.transaction():
             await working.execute("UPDATE paceline.incarnation SET slots = 2")
             migrating = asyncio.create_task(migrate(empty_database))
-            while not await database.value(WAITS_FOR_A_LOCK):
+            while not await database.value(WAITS_FOR_A_LOCK, "paceline.incarnation"):
                 pass
             await working.execute("UPDATE paceline.runner_group SET slots = 2")
         assert [each.version for each in await migrating] == NEWEST[1:]
         assert len((await runner.step(1)).jobs) == 1
+
+
+async def test_it_lets_go_of_what_somebody_at_work_wants(empty_database: str) -> None:
+    """Who reads jobs and then the flow meets a migration that has changed the flow and wants the jobs."""
+    await migrate(empty_database, to=5)
+    async with await Database.open(empty_database) as database, database.connection() as working:
+        async with working.transaction():
+            await working.execute("SELECT FROM paceline.job")
+            migrating = asyncio.create_task(migrate(empty_database))
+            while not await database.value(WAITS_FOR_A_LOCK, "paceline.job"):
+                pass
+            assert await working.fetch("SELECT FROM paceline.flow") == []
+            assert not migrating.done()
+        assert [each.version for each in await migrating] == NEWEST[5:]
+
+
+async def test_it_gives_up_where_the_tables_are_never_free(
+    empty_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paceline.migrate.PATIENCE", 0.1)
+    await migrate(empty_database, to=6)
+    async with await Database.open(empty_database) as database, database.connection() as working:
+        async with working.transaction():
+            await working.execute("SELECT FROM paceline.job")
+            with pytest.raises(SchemaBusyError, match=r"pg_stat_activity .* and migrate again"):
+                await migrate(empty_database)
+        assert [each.version for each in await migrate(empty_database)] == NEWEST[6:]
 
 
 async def test_of_two_at_once_both_succeed_and_one_does_the_work(empty_database: str) -> None:

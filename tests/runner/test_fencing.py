@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import psutil
+import pytest
 
 from paceline.job import NewJob
 from paceline.queue import Queue
@@ -30,6 +31,7 @@ async def test_a_killed_runners_job_is_done_by_another_and_the_loss_is_counted(
     assert (lost.outcome, lost.cause, lost.runner) == ("lost", "LeaseExpired", "r1")
 
 
+@pytest.mark.timeout(120)
 async def test_a_runner_that_was_stopped_for_longer_than_its_lease_lets_go_when_it_wakes(
     queue: Queue, start: StartRunner, scratch: Path
 ) -> None:
@@ -46,7 +48,7 @@ async def test_a_runner_that_was_stopped_for_longer_than_its_lease_lets_go_when_
         each.send(signal.SIGCONT)
     for each in stopped:
         assert await each.ended() == FENCED
-        assert "somebody else may have its jobs" in each.log
+        assert "somebody else may have its jobs" in each.log, each.log
     done = [await until(queue, each.id, "done") for each in made]
     assert {each.runner for each in done} == {"other"}
     ends = sorted((scratch / "ends").read_text().splitlines())

@@ -134,11 +134,13 @@ class Raw:
         return Answered(int(line.split()[1]), headers, body)
 
     async def closed(self) -> bytes:
-        """Wait for the end; what came before it."""
+        """Wait for the end; what came before it, also where the end is a reset."""
+        told = b""
         async with asyncio.timeout(PATIENCE):
             with contextlib.suppress(ConnectionResetError):
-                return await self._reader.read()
-        return b""
+                while part := await self._reader.read(2**16):
+                    told += part
+        return told
 
 
 class GatewayProcess:
