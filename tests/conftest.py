@@ -14,7 +14,7 @@ from support.servers import server, versions
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["support.order", "support.real", "support.behind", "pytester"]
+pytest_plugins = ["support.order", "support.real", "support.behind", "support.leaks", "pytester"]
 
 
 def pytest_report_header() -> str:

@@ -55,6 +55,29 @@ async def test_a_runner_that_was_stopped_for_longer_than_its_lease_lets_go_when_
     assert ends == sorted(f"{each.id} {each.fence}" for each in done), "an old attempt has come to its end"
 
 
+async def test_no_thread_but_the_main_one_hears_that_it_goes_on(
+    queue: Queue, start: StartRunner, scratch: Path
+) -> None:
+    """Otherwise the kernel may choose one that does not run yet, and old work goes on until it does."""
+    runner = await start("r1")
+    await queue.enqueue("sync-wait", "go")
+    await there(scratch / "begun")
+    await runner.get("/health/live")
+    blocked = _deaf_to(signal.SIGCONT, runner.pid)
+    assert len(blocked) >= 4, "main, keeper, port, job"
+    assert [name for name, is_blocked in blocked.items() if not is_blocked] == [str(runner.pid)]
+
+
+def _deaf_to(number: signal.Signals, pid: int) -> dict[str, bool]:
+    """The threads of a process, and whether each blocks a signal."""
+    return {
+        each.name: bool(int(line.split()[1], 16) >> (number - 1) & 1)
+        for each in Path(f"/proc/{pid}/task").iterdir()
+        for line in (each / "status").read_text().splitlines()
+        if line.startswith("SigBlk")
+    }
+
+
 async def _begun(scratch: Path, count: int) -> bool:
     path = scratch / "runs"
     return path.exists() and len(path.read_text().splitlines()) == count

@@ -5,6 +5,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit, urlunsplit
 
+from support.listening import listening
+
 
 class Proxy:
     """Stands before a database or a gateway. `url` is its own with our address in it."""
@@ -88,13 +90,5 @@ class Proxy:
 async def proxy(url: str) -> AsyncIterator[Proxy]:
     """For as long as the block lasts."""
     made = Proxy(url)
-    server = await asyncio.start_server(made._serve, "127.0.0.1", 0)
-    made._port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(made._serve) as made._port:
         yield made
-    finally:
-        server.close()
-        made.cut()
-        for flows in (*made._dead, made._flows):
-            flows.set()
-        await asyncio.sleep(0)  # for what was cut to be closed

@@ -14,6 +14,7 @@ import pytest
 from paceline.queue import Queue
 from paceline.testing.scratch import free_ports
 from runner.process import RunnerProcess, until
+from support.listening import listening
 
 SCRIPT = """
 curl -X POST http://node-1:8080/cluster/nodes/node-1/drain
@@ -75,7 +76,6 @@ async def shell(units: Units, tmp_path: Path) -> AsyncIterator[dict[str, str]]:
     """An environment in which the nodes have names, and systemctl is ours."""
     if shutil.which("curl") is None:
         pytest.skip("there is no curl here: install it")
-    server = await asyncio.start_server(units.answer, "127.0.0.1", 0)
     (tmp_path / ".curlrc").write_text(
         "".join(f'connect-to = "{name}:8080:127.0.0.1:{port}"\n' for name, port in units.ports.items())
     )
@@ -83,11 +83,9 @@ async def shell(units: Units, tmp_path: Path) -> AsyncIterator[dict[str, str]]:
     systemctl.parent.mkdir()
     systemctl.write_text(SYSTEMCTL.format(python=sys.executable))
     systemctl.chmod(0o755)
-    port = server.sockets[0].getsockname()[1]
     path = f"{systemctl.parent}:{os.environ['PATH']}"
-    yield {**os.environ, "PATH": path, "CURL_HOME": str(tmp_path), "UNITS_PORT": str(port), "no_proxy": "*"}
-    server.close()
-    await server.wait_closed()
+    async with listening(units.answer) as port:
+        yield {**os.environ, "PATH": path, "CURL_HOME": str(tmp_path), "UNITS_PORT": str(port), "no_proxy": "*"}
 
 
 @pytest.mark.timeout(120)

@@ -15,6 +15,7 @@ from paceline.retry import Fixed, Never, RetryPolicy
 from paceline_runner.attempt import Broken, Cause, Done, Ended
 from paceline_runner.children.http import HttpExecutor
 from runner.children.parts import BOTH_LOOPS, ONE_LOOP, TRACE, WAIT, Work, open_descriptors
+from support.listening import listening
 
 pytestmark = ONE_LOOP
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -188,8 +189,7 @@ async def test_cancelling_closes_the_connection(executor: HttpExecutor) -> None:
         closed.set()
         writer.close()
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
-        port = listening.sockets[0].getsockname()[1]
+    async with listening(serve) as port:
         task = asyncio.create_task(executor.run(work(f"http://127.0.0.1:{port}/")))
         await asked.wait()
         task.cancel()

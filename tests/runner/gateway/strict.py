@@ -5,6 +5,8 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from urllib.parse import urlsplit
 
+from support.listening import listening
+
 REFUSAL = (
     b"HTTP/1.1 403 Forbidden\r\nContent-Type: text/html\r\nContent-Length: 9\r\nConnection: close\r\n\r\n<h1>no\r\n\r\n"
 )
@@ -16,12 +18,8 @@ async def strict_proxy(
 ) -> AsyncIterator[str]:
     """Its address, for as long as the block lasts; `before` is done before a WebSocket is refused, or let through."""
     target = urlsplit(url)
-    busy: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        busy.add(task)
         there, back = await asyncio.open_connection(target.hostname, target.port)
         answers = asyncio.create_task(pump(there, writer))
         try:
@@ -35,13 +33,12 @@ async def strict_proxy(
                         break
                 back.write(data)
                 await back.drain()
-        except (ConnectionError, asyncio.CancelledError):  # the other side has gone, or the test is over
+        except ConnectionError:  # the other side has gone
             pass
         finally:
             answers.cancel()
             back.transport.abort()
             writer.close()  # not before the refusal has gone out
-            busy.discard(task)
 
     async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
@@ -50,12 +47,5 @@ async def strict_proxy(
                 await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        for task in list(busy):
-            task.cancel()
-        await asyncio.gather(*busy, return_exceptions=True)
-        await asyncio.sleep(0)  # for what was aborted to be closed
+    async with listening(serve) as port:
+        yield f"http://127.0.0.1:{port}"

@@ -10,6 +10,7 @@ from paceline.errors import GatewayError, NameTakenError, PacelineError
 from paceline_runner.gateway.api import Api, NotAuthorizedError
 from paceline_runner.gateway.way import GatewayWay
 from paceline_runner.settings import Gateway, Settings
+from support.listening import listening
 
 TOKEN = "rk_0123456789ab_" + "x" * 43
 
@@ -32,9 +33,8 @@ async def answering(status: str, body: str, *headers: str) -> AsyncIterator[Answ
     made = Answering()
     lines = (f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *headers)
     made.answer = "\r\n".join(lines) + f"\r\n\r\n{body}"
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server:
+    async with listening(made.serve) as port:
+        made.url = f"http://127.0.0.1:{port}"
         yield made
 
 

@@ -12,6 +12,7 @@ from paceline_cli.kube.forward import Forward
 from paceline_cli.kube.streams import Streams
 from paceline_dev.node.forward import forward
 from paceline_operator.ports.errors import ForbiddenError, RefusedError, UnreachableError
+from support.listening import listening
 
 PATH = "/api/v1/namespaces/ci/pods/gw-1/portforward"
 
@@ -67,9 +68,8 @@ async def echo() -> AsyncIterator[int]:
                 break
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=2**22)
-    async with server:
-        yield int(server.sockets[0].getsockname()[1])
+    async with listening(serve, limit=2**22) as port:
+        yield port
 
 
 async def test_many_connections_at_once_each_with_its_own_bytes() -> None:

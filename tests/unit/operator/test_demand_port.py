@@ -17,6 +17,7 @@ from paceline_operator.handlers.loops import Loops
 from paceline_operator.handlers.metrics import Metrics
 from paceline_operator.handlers.server import Server
 from paceline_operator.handlers.settings import Settings
+from support.listening import listening as serving
 
 TOLD = DemandTold(namespace="ci", group="builds", demand=7, ready=5, running=2, at=datetime(2026, 1, 5, tzinfo=UTC))
 BUILDS = ("ci", "builds")
@@ -109,8 +110,7 @@ async def test_an_operator_that_is_gone_or_talks_nonsense_has_no_number() -> Non
             await writer.drain()
             writer.close()
 
-        (port,) = free_ports(1)
-        async with await asyncio.start_server(nonsense, "127.0.0.1", port):
+        async with serving(nonsense) as port:
             with pytest.raises(NoDemandError, match="cannot be understood"):
                 await neighbour.ask(f"127.0.0.1:{port}", BUILDS)
 
