@@ -55,7 +55,8 @@ async def test_it_tells_how_the_pools_stand_and_what_to_think_of_it(queue: Queue
         assert events.headers["content-type"].startswith("text/event-stream")
         (pool,) = await events.until("pools")
         assert (pool["name"], pool["ready"], pool["verdict"]["state"]) == ("builds", 1, "stuck")
-        assert pool["verdict"]["todo"] == "paceline pool show builds"
+        (stuck,) = pool["verdict"]["stuck"]
+        assert stuck["remedy"].startswith("Start a runner of pool builds whose app has a handler for mail; ")
         await queue.enqueue("mail")
         while (await events.until("pools"))[0]["ready"] != 2:
             pass

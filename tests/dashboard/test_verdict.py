@@ -75,8 +75,11 @@ def test_the_first_thing_that_is_wrong_is_told(pool: Standing, state: State, tex
 
 def test_what_nobody_can_take_is_told_with_the_reason_of_its_own_pool() -> None:
     def of(pool: str, detail: str) -> Unclaimable:
-        return Unclaimable(pool=pool, kind="x", tags=(), tolerations=(), jobs=3, reason="tags", detail=detail)
+        return Unclaimable(pool=pool, kind="x", tags=("gpu",), tolerations=(), jobs=3, reason="tags", detail=detail)
 
     told = judge(replace(BUSY, unclaimable=3), [of("other", "wrong"), of("builds", "no runner has the tag gpu")])
     assert told.state is State.STUCK
-    assert told.text == "No runner can take 3 of the ready jobs: no runner has the tag gpu."
+    assert told.text == "No runner can take 3 of the ready jobs (x): no runner has the tag gpu."
+    (stuck,) = told.stuck
+    assert (stuck.kind, stuck.tags, stuck.jobs, stuck.why) == ("x", ("gpu",), 3, "no runner has the tag gpu")
+    assert stuck.remedy.startswith("Start a runner, or a group, with the tags gpu; ")

@@ -24,6 +24,17 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Stuck:
+    """Jobs that nobody can take."""
+
+    kind: str
+    tags: tuple[str, ...]
+    jobs: int
+    why: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What to think of a pool."""
 
@@ -31,6 +42,8 @@ class Verdict:
     text: str
     todo: str = ""
     """A command, or where to look; empty where nothing is to be done."""
+    stuck: tuple[Stuck, ...] = ()
+    """Whoever is among these waits without end."""
 
 
 def judge(pool: Standing, unclaimable: Sequence[Unclaimable] = ()) -> Verdict:
@@ -39,14 +52,24 @@ def judge(pool: Standing, unclaimable: Sequence[Unclaimable] = ()) -> Verdict:
     if pool.paused and waiting + pool.running:
         return Verdict(State.PAUSED, f"Paused: {_jobs(waiting)}, and nobody may claim.", _resume(pool))
     if pool.unclaimable:
-        why = next((f": {each.detail}" for each in unclaimable if each.pool == pool.name), "")
+        stuck = tuple(_stuck(each) for each in unclaimable if each.pool == pool.name)
+        why = f" ({stuck[0].kind}): {stuck[0].why}" if stuck else ""
         text = f"No runner can take {_number(pool.unclaimable)} of the ready jobs{why}."
-        return Verdict(State.STUCK, text, f"paceline pool show {pool.name}")
+        return Verdict(State.STUCK, text, "" if stuck else f"paceline pool show {pool.name}", stuck)
     if pool.ready == 0:
         if pool.running + pool.blocked + pool.scheduled == 0:
             return Verdict(State.IDLE, "Nothing to do.")
         return Verdict(State.OK, "Keeping up: nothing waits for a runner.")
     return _nobody(pool) or _waiting(pool)
+
+
+def _stuck(lane: Unclaimable) -> Stuck:
+    start = {
+        "kind": f"Start a runner of pool {lane.pool} whose app has a handler for {lane.kind}",
+        "tags": f"Start a runner, or a group, with the tags {', '.join(lane.tags)}",
+        "taints": "Take the taint away, or start a runner without it",
+    }[lane.reason]
+    return Stuck(lane.kind, lane.tags, lane.jobs, lane.detail, f"{start}; or cancel what nobody needs any more.")
 
 
 def _nobody(pool: Standing) -> Verdict | None:

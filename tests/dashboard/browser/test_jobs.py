@@ -80,8 +80,28 @@ async def test_jobs_are_filtered_by_state_pool_and_kind_and_the_address_keeps_it
     await expect(visit.row("Jobs", ready.id)).to_have_count(0)
     await expect(visit.row("Jobs", other.id)).to_be_visible()
     await page.get_by_label("Kind", exact=True).fill("nothing")
-    await expect(page.get_by_text("No live job here")).to_be_visible()
+    await expect(page.get_by_text("No live job here of the kind “nothing”")).to_be_visible()
     await expect(page).to_have_url(re.compile(r"pool=other&kind=nothing"))
+    await page.get_by_role("link", name="dead letters", exact=True).click()
+    await expect(page).to_have_url(re.compile(r"#/dead\?kind=nothing&pool=other"))
+
+
+async def test_somebody_new_comes_from_the_first_page_to_what_is_stuck_and_what_to_do(
+    visit: Visit, queue: Queue, runners: StartRunner
+) -> None:
+    """Two clicks."""
+    job = await queue.enqueue(NewJob(kind="mail", payload={"to": "ada"}, tags=("gpu",)))
+    await runners("r1", PACELINE_TAGS="linux")
+    page, wanted = visit.page, "it needs the tag gpu; runners with a handler for it have linux"
+    verdict = page.get_by_label("Is it keeping up?")
+    await expect(verdict).to_contain_text(f"No runner can take 1 of the ready jobs (mail): {wanted}.")
+    await verdict.get_by_role("link", name="Show these jobs").click()
+    await visit.row("Jobs", job.id).get_by_role("link", name=str(job.id)).click()
+    await expect(page.get_by_text(f"No runner can take it: {wanted}.")).to_be_visible()
+    await expect(page.get_by_text("Start a runner, or a group, with the tags gpu; or cancel")).to_be_visible()
+    await expect(page.get_by_text("No attempt has ended yet.")).to_be_visible()
+    await visit.go("#/runners")
+    await expect(visit.row("Runners", "r1")).to_contain_text("linux")
 
 
 async def test_what_has_ended_is_there_too(visit: Visit, queue: Queue, runners: StartRunner) -> None:

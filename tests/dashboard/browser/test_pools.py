@@ -31,7 +31,7 @@ async def test_what_does_not_keep_up_stands_first_with_its_reason_and_what_to_do
     await queue.enqueue_many([NewJob(kind="mail") for _ in range(3)])
     verdict = page.get_by_label("Is it keeping up?")
     await expect(verdict).to_contain_text("1 of 2 pools does not keep up: builds")
-    await expect(verdict).to_contain_text("paceline pool show")
+    await expect(verdict).to_contain_text("Start a runner of pool builds whose app has a handler for mail; or cancel")
     row = visit.row("Pools", "builds")
     await expect(row).to_contain_text("Stuck")
     await expect(row).to_contain_text('no group and no runner serves pool "builds"')

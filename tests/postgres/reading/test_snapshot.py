@@ -104,11 +104,19 @@ async def test_jobs_whose_tags_the_group_lacks_are_unclaimable_until_a_live_runn
     assert (seen.ready, seen.unclaimable) == (1, 1)
     (lane,) = await reader.unclaimable("builds")
     assert (lane.reason, lane.tags, lane.jobs) == ("tags", ("gpu", "linux"), 1)
-    assert lane.detail == "it needs the tags gpu,linux; runners with a handler have linux"
+    assert lane.detail == "it needs the tags gpu and linux; runners with a handler for it have linux"
     await register("laptop", group="builds", tags=("linux", "gpu"))
     seen = await only(reader)
     assert (seen.ready, seen.unclaimable) == (2, 0)
     assert await reader.unclaimable("builds") == []
+
+
+async def test_a_group_without_tags_is_no_word_in_the_reason(queue: Queue, reader: Reader) -> None:
+    await put_group(queue.database, tags=("linux",))
+    await put_group(queue.database, name="plain")
+    await queue.enqueue(NewJob(kind="mail", tags=("gpu",)))
+    (lane,) = await reader.unclaimable("builds")
+    assert lane.detail == "it needs the tag gpu; runners with a handler for it have linux"
 
 
 async def test_kinds_that_the_revision_registered_are_remembered_while_the_group_is_at_zero(

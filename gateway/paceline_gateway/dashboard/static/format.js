@@ -60,3 +60,4 @@ export const clock = (milliseconds) => TIME.format(new Date(milliseconds));
 export const hours = (milliseconds) => SHORT.format(new Date(milliseconds));
 export const ago = (iso) => (iso ? `${span(Math.max(0, (now() - Date.parse(iso)) / 1000))} ago` : "–");
 export const between = (from, to) => (from && to ? (Date.parse(to) - Date.parse(from)) / 1000 : null);
+export const firstLine = (text) => (text ? text.split("\n", 1)[0] : "–");

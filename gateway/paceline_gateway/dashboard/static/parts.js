@@ -14,6 +14,11 @@ export function chip(state) {
   return h("span", { class: `chip ${state}` }, text);
 }
 
+/** What to do about jobs that nobody can take, and where they are. */
+function remedy({ kind, remedy: text }, pool) {
+  return h("span", {}, `${text} `, h("a", { href: link(["jobs"], { pool, kind, state: "ready" }) }, "Show these jobs"));
+}
+
 /** Whether it keeps up, and if not why and what to do. */
 export class VerdictCard {
   constructor() {
@@ -24,23 +29,25 @@ export class VerdictCard {
       this.word, h("div", {}, this.says, this.todo));
   }
 
-  show({ state, text, todo }) {
+  show({ state, text, todo, stuck = [] }, pool) {
     this.node.className = `card verdict ${state}`;
     if (this.state !== state) this.word.replaceChildren(chip(state));
     this.state = state;
     say(this.says, text);
-    if (this.told !== todo) this.todo.replaceChildren(...(todo ? ["Look with ", command(todo)] : []));
-    this.told = todo;
-    this.todo.hidden = !todo;
+    const told = JSON.stringify([todo, stuck, pool]);
+    if (this.told !== told) this.todo.replaceChildren(...(stuck.length ? [remedy(stuck[0], pool)] : todo ? ["Look with ", command(todo)] : []));
+    this.told = told;
+    this.todo.hidden = !todo && !stuck.length;
   }
 }
 
 /** A number with its name, and something small below. */
 export class Tile {
-  constructor(name) {
+  constructor(name, href) {
     this.value = h("div", { class: "value" }, "–");
     this.more = h("div", { class: "more" });
-    this.node = h("div", { class: "card tile" }, h("div", { class: "name" }, name), this.value, this.more);
+    const inside = [h("div", { class: "name" }, name), this.value, this.more];
+    this.node = href ? h("a", { class: "card tile", href }, ...inside) : h("div", { class: "card tile" }, ...inside);
   }
 
   show(value, more = "", bad = false) {
@@ -52,8 +59,12 @@ export class Tile {
 
 /** The tiles of one pool. */
 export class PoolTiles {
-  constructor() {
-    this.tiles = Object.fromEntries(TILES.map((name) => [name, new Tile(name)]));
+  constructor(pool) {
+    const places = {
+      "Ready jobs": link(["jobs"], { pool, state: "ready" }), "Slots in use": link(["jobs"], { pool, state: "running" }),
+      "Finished": link(["jobs"], { pool, state: "finished" }), "Dead letters": link(["dead"], { pool }),
+    };
+    this.tiles = Object.fromEntries(TILES.map((name) => [name, new Tile(name, places[name])]));
     this.node = h("div", { class: "tiles" }, Object.values(this.tiles).map((each) => each.node));
   }
 

@@ -43,6 +43,7 @@ export class RunnerList {
       { name: "Group", text: (each) => `${fullGroup(each)}${each.external ? " (outside)" : ""}` },
       { name: "State", text: (each) => each.state, node: (each) => chip(each.state) },
       { name: "Jobs", right: true, text: (each) => `${each.instances_claimed} / ${each.slots}` },
+      { name: "Tags", text: (each) => each.tags.join(", ") || "–" },
       { name: "Taints", wide: true, text: (each) => each.taints.join(", ") || "–" },
       { name: "Host", text: (each) => each.hostname || "–" },
       { name: "Heard of", right: true, text: (each) => ago(each.last_heartbeat) },
@@ -71,7 +72,7 @@ export class RunnerList {
     if (!(await attempt(async () => { all = await get(`runners/${runner.runner}/taints`); }))) return;
     const others = all.filter((each) => each.source !== "api").map((each) => `${each.taint} (${each.source})`);
     const text = [
-      h("span", {}, "As in gpu=bad:NoClaim,maint:Drain. Effects: NoClaim, PreferNoClaim, NoLead, Drain."),
+      h("span", {}, "Taints keep jobs away, as in maint=disk:NoClaim (only jobs that tolerate it are claimed), PreferNoClaim (others first), NoLead (never the leader), Drain (finish and leave)."),
       others.length > 0 && h("span", {}, `Set elsewhere, and left alone: ${others.join(", ")}`),
     ];
     const value = all.filter((each) => each.source === "api").map((each) => each.taint).join(",");

@@ -3,7 +3,7 @@
 import { get, send } from "../api.js";
 import { ask, attempt } from "../dialog.js";
 import { h } from "../dom.js";
-import { ago, count } from "../format.js";
+import { ago, count, firstLine } from "../format.js";
 import { watch } from "../live.js";
 import { jobLink, poolLink, poolSelect, teach, textField } from "../parts.js";
 import { Pager } from "../pager.js";
@@ -12,7 +12,7 @@ import { Table } from "../table.js";
 
 const LIMIT = 50;
 const EVERY = 4000;
-const QUESTION = "They go back into the queue, with all their tries. One whose dedupe value a live job has stays.";
+const QUESTION = "They go back into the queue, with all their tries: whatever made them fail should be mended first. One whose dedupe value a live job has stays.";
 const EMPTY = [
   "No dead letter", "A job that fails its last try, outlives too many runners or times out for good is kept here until somebody puts it back:",
   "paceline dead redrive --all --pool builds",
@@ -23,7 +23,7 @@ const COLUMNS = [
   { name: "Pool", text: (job) => job.pool, node: (job) => poolLink(job.pool) },
   { name: "Kind", text: (job) => job.kind },
   { name: "Cause", text: (job) => job.cause, node: (job) => h("span", { class: "chip dead" }, job.cause) },
-  { name: "Error", wide: true, text: (job) => job.error ?? "–", node: (job) => h("span", { class: "error" }, job.error ?? "–") },
+  { name: "Error", wide: true, text: (job) => firstLine(job.error), node: (job) => h("span", { class: "error", title: job.error ?? "" }, firstLine(job.error)) },
   { name: "Tries", right: true, text: (job) => `${job.tries} / ${job.max_tries}` },
   { name: "Died", right: true, text: (job) => ago(job.died_at) },
 ];

@@ -3,15 +3,15 @@
 import { get, send } from "../api.js";
 import { ask, attempt } from "../dialog.js";
 import { h } from "../dom.js";
-import { ago, between, moment, span } from "../format.js";
-import { watch } from "../live.js";
+import { ago, between, firstLine, moment, span } from "../format.js";
+import { live, watch } from "../live.js";
 import { chip, poolLink, teach } from "../parts.js";
 import { link } from "../router.js";
 import { timeline } from "../timeline.js";
 
 const ENDED = ["done", "cancelled", "expired", "dead"];
 const ANSWERS = {
-  cancelled: "It is cancelled.", cancelling: "Its handler is told to stop.", retried: "It is ready again.",
+  cancelled: "It is cancelled.", cancelling: "Its handler is told to stop.", retried: "It is in the queue again.",
   finished: "It has ended already.", waiting: "It waits already.", running: "It runs.",
   duplicate: "Another job has its dedupe value.", unknown: "It is not there any more.",
 };
@@ -58,11 +58,21 @@ const block = (title, value) => card(title, h("pre", { tabindex: "0", "aria-labe
 
 function trouble(job) {
   return h("section", { class: "card verdict stuck" }, chip("dead"),
-    h("div", {}, h("div", { class: "says" }, job.cause ?? "Failed"), h("div", { class: "todo" }, job.error)));
+    h("div", {}, h("div", { class: "says" }, job.cause ?? "Failed"), h("div", { class: "todo" }, firstLine(job.error))));
 }
 
-function attemptsCard(attempts) {
-  const none = "No attempt is on record: those that simply succeed and write nothing leave none.";
+/** Why nobody will ever take it, if that is so. */
+function stuck(job) {
+  const pool = job.state === "ready" && live.pools.find((each) => each.name === job.pool);
+  const same = (lane) => lane.kind === job.kind && lane.tags.join() === (job.tags ?? []).join();
+  const lane = pool && pool.verdict.stuck.find(same);
+  return lane && h("section", { class: "card verdict stuck" }, chip("stuck"),
+    h("div", {}, h("div", { class: "says" }, `No runner can take it: ${lane.why}.`), h("div", { class: "todo" }, lane.remedy)));
+}
+
+function attemptsCard(job, attempts) {
+  const none = ENDED.includes(job.state) ? "No attempt is on record: those that simply succeed and write nothing leave none."
+    : "No attempt has ended yet.";
   return card("Attempts and logs",
     attempts.length ? h("ol", { class: "attempts" }, attempts.map(attemptCard)) : h("div", { class: "empty" }, none));
 }
@@ -99,12 +109,12 @@ export function show(main, place, who) {
     ].filter(Boolean);
   };
   const draw = (job, attempts) => body.replaceChildren(...[
-    h("div", { class: "head" }, h("span", { class: "crumbs" }, h("a", { href: link(["jobs"]) }, "Jobs"), " /"),
+    h("div", { class: "head" }, h("span", { class: "crumbs" }, job.state === "dead" ? h("a", { href: link(["dead"]) }, "Dead letters") : h("a", { href: link(["jobs"]) }, "Jobs"), " /"),
       h("h1", {}, `Job ${job.id}`), chip(job.cancelling ? "cancelling" : job.state),
       h("span", { class: "push actions" }, buttons(job))),
-    job.error && trouble(job),
+    job.error ? trouble(job) : stuck(job),
     h("section", { class: "card" }, facts(job), h("div", { class: "timeline" }, timeline(job, attempts))),
-    attemptsCard(attempts),
+    attemptsCard(job, attempts),
     job.progress !== null && block("Progress", job.progress),
     job.payload !== null && block("Payload", job.payload),
     job.result !== null && block("Result", job.result),
@@ -112,7 +122,7 @@ export function show(main, place, who) {
   const load = async () => {
     try {
       const [job, { attempts }] = await Promise.all([get(`jobs/${id}`), get(`jobs/${id}/logs`)]);
-      const text = JSON.stringify([job, attempts]);
+      const text = JSON.stringify([job, attempts, Boolean(stuck(job))]);
       if (over || text === last) return;
       last = text;
       ended = ENDED.includes(job.state);

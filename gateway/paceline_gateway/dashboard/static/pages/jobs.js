@@ -52,6 +52,17 @@ const EMPTY = {
     "paceline jobs show ID"],
 };
 
+/** What a filter did not find, and where else it may be. */
+function nothing({ kind, pool, state }) {
+  const [title, ...rest] = state === "finished" ? EMPTY.finished : EMPTY.live;
+  if (!kind) return teach(title, ...rest);
+  const to = (name, parts, given) => h("a", { href: link(parts, { kind, pool, ...given }) }, name);
+  return [h("strong", {}, `${title} of the kind “${kind}”`),
+    h("span", {}, "A kind is written out in full. Others of it may be among the ",
+      state === "finished" ? to("live jobs", ["jobs"]) : to("finished jobs", ["jobs"], { state: "finished" }),
+      " or the ", to("dead letters", ["dead"]), ".")];
+}
+
 export function show(main, place) {
   const given = { pool: place.given.pool ?? "", kind: place.given.kind ?? "", state: place.given.state ?? "" };
   const holder = h("section", { class: "card" });
@@ -73,8 +84,7 @@ export function show(main, place) {
   };
   const rebuild = () => {
     const finished = given.state === "finished";
-    const empty = teach(...(finished ? EMPTY.finished : EMPTY.live));
-    table = new Table("Jobs", finished ? FINISHED : LIVE, (job) => job.id, empty);
+    table = new Table("Jobs", finished ? FINISHED : LIVE, (job) => job.id, nothing(given));
     table.node.classList.add("fold");
     holder.replaceChildren(table.node, pager.node);
   };
@@ -82,7 +92,7 @@ export function show(main, place) {
     Object.assign(given, change);
     go(link(["jobs"], given), true);
     pager.first();
-    if ("state" in change) rebuild();
+    if (!("pool" in change)) rebuild();
     load();
   };
   const pools = poolSelect(given.pool, (pool) => filter({ pool }));

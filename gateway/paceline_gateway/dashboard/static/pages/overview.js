@@ -5,6 +5,7 @@ import { h } from "../dom.js";
 import { capped, count, rate, span } from "../format.js";
 import { live, watch } from "../live.js";
 import { VerdictCard, chip, poolLink, teach } from "../parts.js";
+import { link } from "../router.js";
 import { crew, depth, recall } from "../spark.js";
 import { Table } from "../table.js";
 
@@ -22,7 +23,7 @@ const COLUMNS = [
   { name: "Runners", wide: true, text: (pool) => [pool.busy, pool.idle, pool.pending, pool.draining].join(), node: crewOf },
   { name: "Finished", right: true, text: (pool) => rate(pool.done_rate) },
   { name: "Failed", right: true, text: (pool) => rate(pool.failed_rate) },
-  { name: "Dead", right: true, text: (pool) => capped(pool.dead) },
+  { name: "Dead", right: true, text: (pool) => capped(pool.dead), node: deadOf },
 ];
 
 /** Who leads, where only the leader claims. */
@@ -36,6 +37,11 @@ function nameOf(pool) {
 
 function whyOf(pool) {
   return h("span", { class: "said-why" }, pool.verdict.text);
+}
+
+function deadOf(pool) {
+  if (!pool.dead) return "0";
+  return h("a", { class: "bad", href: link(["dead"], { pool: pool.name }) }, capped(pool.dead));
 }
 
 function crewOf(pool) {
@@ -68,7 +74,7 @@ export function show(main) {
   const draw = () => {
     if (!live.told) return;
     verdict.node.hidden = live.pools.length === 0;
-    if (live.pools.length) verdict.show(judge(live.pools));
+    if (live.pools.length) verdict.show(judge(live.pools), live.pools[0].name);
     table.show(live.pools.slice(0, MOST));
     more.textContent = live.pools.length > MOST ? `${live.pools.length - MOST} more pools keep up better than these.` : "";
   };

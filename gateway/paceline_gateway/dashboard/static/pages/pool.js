@@ -65,7 +65,7 @@ export function show(main, place, who) {
   let wanted = SPANS.some(([key]) => key === place.given.span) ? place.given.span : "3600";
   let over = false;
   const verdict = new VerdictCard();
-  const tiles = new PoolTiles();
+  const tiles = new PoolTiles(name);
   const drawn = charts();
   const groups = h("span", { class: "muted" });
   const decisions = new Table("Scaling decisions", DECISIONS, (each) => `${each.at}${each.group}`,
@@ -78,7 +78,7 @@ export function show(main, place, who) {
     const pool = live.pools.find((each) => each.name === name);
     verdict.node.hidden = !pool;
     if (!pool) return say(groups, live.told ? "There is no such pool that you may see." : "");
-    verdict.show(pool.verdict);
+    verdict.show(pool.verdict, name);
     tiles.show(pool);
     const leader = pool.dispatch === "Leader" ? ` · leader ${pool.leader ?? "nobody"}` : "";
     return say(groups, `${pool.groups.length ? `served by ${pool.groups.join(", ")}` : "no group serves it"}${leader}`);

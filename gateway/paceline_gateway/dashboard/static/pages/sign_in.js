@@ -27,7 +27,7 @@ export function show(main, done) {
   main.append(h("section", { class: "card sign-in" },
     h("h1", {}, "Sign in to Paceline"),
     form,
-    h("p", { class: "muted" }, "No token yet? Who has a database login makes one; with ", h("code", {}, "--read-only"),
+    h("p", { class: "muted" }, "No token yet? Whoever has a login for the database can make one; with ", h("code", {}, "--read-only"),
       " it is for looking only:"),
     command("paceline token create --admin")));
   input.focus();
