@@ -54,11 +54,11 @@ def test_an_operator_for_the_whole_cluster_is_accepted_and_its_pod_too(kubectl: 
     assert may(kubectl, who, "patch", "runnergroups.paceline.dev/status", "--all-namespaces")
     assert may(kubectl, who, "create", "pods", "--all-namespaces")
     assert may(kubectl, who, "watch", "nodes")
-    assert may(kubectl, who, "list", "namespaces")
     assert may(kubectl, who, "patch", "leases.coordination.k8s.io", "-n", everywhere)
     assert not may(kubectl, who, "patch", "leases.coordination.k8s.io", "-n", "kube-system")
     assert may(kubectl, who, "list", "customresourcedefinitions.apiextensions.k8s.io")
     assert not may(kubectl, who, "list", "secrets", "--all-namespaces")
+    assert not may(kubectl, who, "list", "namespaces")
     assert not may(kubectl, who, "create", "deployments.apps", "-n", everywhere)
 
 

@@ -1,45 +1,23 @@
 """With exactly the rights that are shipped: they suffice, none is a wildcard, and few writes are made."""
 
 import asyncio
-import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import yaml
 
+from cluster.operator.rights import RBAC, as_shipped, become
 from cluster.operator.site import Site
 from paceline import NewJob
 from paceline_dev.audit import AuditLog
 from support.install import overlay
 
-RBAC = Path(__file__).resolve().parents[3] / "manifests" / "base" / "rbac.yaml"
 pytestmark = pytest.mark.timeout(120)
 
 
 def roles() -> list[dict[str, object]]:
     return [each for each in yaml.safe_load_all(RBAC.read_text()) if each["kind"] in ("ClusterRole", "Role")]
-
-
-async def _as_shipped(site: Site) -> str:
-    """Let the operator be the service account with the shipped roles, bound in its namespace; who that is."""
-    await asyncio.to_thread(site.kubectl.run, "apply", "-n", site.namespace, "-f", str(RBAC))
-    who = f"{site.namespace}:paceline-operator"
-    await site.run("create", "rolebinding", "op", "--clusterrole=paceline-operator", f"--serviceaccount={who}")
-    await site.run("create", "rolebinding", "lease", "--role=paceline-operator-lease", f"--serviceaccount={who}")
-    await site.run("create", "clusterrolebinding", site.namespace, "--clusterrole=paceline-operator-nodes",
-                   f"--serviceaccount={who}")  # fmt: skip
-    return await _become(site)
-
-
-async def _become(site: Site) -> str:
-    """Let the operator be the service account of its namespace; who that is."""
-    token = (await site.run("create", "token", "paceline-operator")).strip()
-    config = json.loads(site.kubeconfig.read_text())
-    config["users"][0]["user"] = {"token": token}
-    site.kubeconfig = site.scratch / "operator.kubeconfig"
-    site.kubeconfig.write_text(json.dumps(config))
-    return f"system:serviceaccount:{site.namespace}:paceline-operator"
 
 
 def test_no_right_is_a_wildcard() -> None:
@@ -53,7 +31,7 @@ def test_no_right_is_a_wildcard() -> None:
 
 
 async def test_a_plain_life_is_four_writes_and_the_shipped_rights_suffice(site: Site, audit: AuditLog) -> None:
-    who = await _as_shipped(site)
+    who = await as_shipped(site)
     site.start_operator()
     await site.apply(site.group(2))
     await site.settled(2)
@@ -79,7 +57,7 @@ async def test_a_plain_life_is_four_writes_and_the_shipped_rights_suffice(site: 
 
 
 async def test_everything_that_goes_wrong_is_within_the_rights_too(site: Site, audit: AuditLog) -> None:
-    who = await _as_shipped(site)
+    who = await as_shipped(site)
     site.start_operator()
     await site.apply(site.group(2))
     await site.settled(2)
@@ -105,7 +83,7 @@ async def test_an_operator_for_one_namespace_needs_no_right_in_the_cluster(
     rights = [each for each in made if each["kind"] in ("ServiceAccount", "Role", "RoleBinding")]
     assert len(rights) == 5
     await asyncio.to_thread(site.kubectl.run, "apply", "-f", "-", stdin=yaml.safe_dump_all(rights))
-    who = await _become(site)
+    who = await become(site)
     environment = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
     site.start_operator(**{each["name"]: each["value"] for each in environment if "value" in each})
     await site.apply(site.group(1))
