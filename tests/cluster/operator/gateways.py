@@ -26,18 +26,18 @@ class Gateways(abc.ABC):
 class OneGateway(Gateways):
     """A process; it is away for a moment while it restarts."""
 
-    def __init__(self, login_url: str, port: int, scratch: Path) -> None:
+    def __init__(self, login_url: str, port: int, scratch: Path, **env: str) -> None:
         """It comes to the database with a gateway's login."""
         self.url = f"http://127.0.0.1:{port}"
         self._words = ["gateway", "--listen", f"127.0.0.1:{port}", "--leave", "0", "--log-format", "json"]
-        self._login_url, self._log = login_url, scratch / "gateway.log"
+        self._login_url, self._log, self._env = login_url, scratch / "gateway.log", env
         self._process = self._start()
 
     def _start(self) -> Forked:
         env = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_")}
         with self._log.open("ab") as log, Path(os.devnull).open() as nothing:
             return Forked(
-                self._words, {**env, "PACELINE_DATABASE_URL": self._login_url}, stdin=nothing.fileno(),
+                self._words, {**env, "PACELINE_DATABASE_URL": self._login_url, **self._env}, stdin=nothing.fileno(),
                 stdout=log.fileno(), stderr=log.fileno(),
             )  # fmt: skip
 
