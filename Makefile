@@ -14,7 +14,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway lock clean
+.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway audit lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -92,6 +92,9 @@ bench-gateway: .venv-bench/ready ## Measure a gateway: jobs by HTTP, a thousand 
 images: .venv/ready ## Build the images of operator, runner and examples (TAG=…), with or without a registry
 	@$(BIN)/python -m paceline_dev images $(if $(TAG),--tag "$(TAG)")
 
+audit: .venv/ready ## Ask about known holes in every pinned dependency (says so where nobody can be asked)
+	@$(BIN)/python -m paceline_dev audit
+
 lock: .venv/ready ## Pin the newest dependencies that pyproject.toml allows
 	$(LOCK) --upgrade --extra dev pyproject.toml -o requirements/dev.txt
 	$(LOCK) -c requirements/dev.txt pyproject.toml -o requirements/base.txt
@@ -99,6 +102,7 @@ lock: .venv/ready ## Pin the newest dependencies that pyproject.toml allows
 	$(LOCK) -c requirements/dev.txt --extra operator --extra gateway pyproject.toml -o requirements/operator.txt
 	echo 'hatchling>=1.33,<2' | $(LOCK) -c requirements/dev.txt - -o requirements/build.txt
 	$(LOCK) -c requirements/dev.txt --extra runner --extra operator --extra gateway --extra testing pyproject.toml bench/requirements.in -o requirements/bench.txt
+	echo 'pip-audit>=2.9,<3' | $(LOCK) --upgrade - -o requirements/audit.txt
 
 clean: ## Remove the environment and everything that was built here
 	rm -rf .venv .venv-bench build dist .mypy_cache .ruff_cache .hypothesis

@@ -200,6 +200,15 @@ def manifests() -> None:
 
 
 @app.command()
+def audit() -> None:
+    """Ask an advisory source about every pinned dependency; where none can be reached, say so."""
+    from paceline_dev import advisories
+    from paceline_dev.progress import stderr_reporter
+
+    advisories.audit(stderr_reporter())
+
+
+@app.command()
 def real_parts(
     counts: Annotated[Path, typer.Argument(help="The file that the tests wrote.")],
     require: Annotated[list[str], typer.Option(help="A part that must have been used.")],
