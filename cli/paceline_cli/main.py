@@ -6,6 +6,7 @@ import typer
 
 from paceline_cli import (
     cron,
+    database,
     dead,
     dev,
     drain,
@@ -67,6 +68,7 @@ app.add_typer(cron.app, name="cron")
 grant.add_to(pool.app)
 app.add_typer(pool.app, name="pool")
 migrate.add_to(app)
+app.add_typer(database.app, name="database")
 runner.add_to(app)
 drain.add_to(app)
 levers.add_to(app)

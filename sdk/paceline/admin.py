@@ -100,3 +100,12 @@ async def missing_migrations(database: Database) -> "tuple[bool, list[Migration]
 async def list_grants(database: Database, pool: str | None = None) -> list[Grant]:
     """Who may use a pool, or any; a login that is neither owner nor operator sees its own grants."""
     return [read(Grant, row) for row in await database.rows("SELECT * FROM paceline.list_grants($1)", pool)]
+
+
+async def restored(database: Database) -> tuple[int, int]:
+    """Move all numbers beyond those that a restore has forgotten, and end all registrations.
+
+    How many registrations were ended, and how many jobs went back.
+    """
+    (row,) = await database.rows("SELECT registrations, jobs FROM paceline.restored()")
+    return row["registrations"], row["jobs"]
