@@ -10,7 +10,7 @@ from paceline_dev import REPOSITORY
 from paceline_dev.errors import DevError
 from paceline_dev.images.base import find_base
 from paceline_dev.images.build import build_images
-from paceline_dev.images.recipe import RUNNER, STORIES
+from paceline_dev.images.recipe import OPERATOR, RUNNER, STORIES
 from paceline_dev.kind import record as records
 from paceline_dev.kind.bring_up import bring_up, load
 from paceline_dev.kind.cluster import Cluster
@@ -25,6 +25,8 @@ SMOKE_OUTSIDE = ("e2e/test_containment.py",)
 SMOKE_INSIDE = ("e2e/inside/test_smoke.py",)
 PLUGINS = ("-p", "support.real", "-p", "pytest_kind.plugin", "-o", "timeout=300")
 REAL_PARTS = "PACELINE_REAL_PARTS"
+TIMES = ("-p", "support.times")
+"""What the stories took is told at their end."""
 NOTHING_CHOSEN = 5
 """Pytest's exit code; `-k drained` chooses on one side of the network only."""
 
@@ -41,7 +43,9 @@ def play(name: str, *, smoke: bool, keep: bool, arguments: Sequence[str]) -> Non
         if not smoke:
             load(cluster, released_images(engine, report), report)
         outside = _run([], _outside(smoke=smoke), cluster, base, arguments, "outside")
-        inside = _run(engine.inside([]), _inside(smoke=smoke), cluster, base, arguments, "inside")
+        stories = [*TIMES, *_inside(smoke=smoke)]
+        whole = not smoke and not arguments
+        inside = _run(engine.inside([]), stories, cluster, base, arguments, "inside", whole=whole)
         if not outside and not inside:
             raise DevError(f"no test is chosen by {' '.join(arguments)}")
     finally:
@@ -50,15 +54,16 @@ def play(name: str, *, smoke: bool, keep: bool, arguments: Sequence[str]) -> Non
 
 
 def released_images(engine: Engine, report: Reporter) -> list[str]:
-    """The handlers of the stories with the runner of each release, made from the release's own tree."""
-    recipes, found = (RUNNER, STORIES), []
+    """Of each release the operator, and the handlers of the stories with its runner, made from its own tree."""
+    recipes, found = (OPERATOR, RUNNER, STORIES), []
     for version in RELEASES:
         try:
             tree = source_tree(version, report)
         except NoHistoryError as error:
             report.line(f"without the stories of upgrades: {error}")
             continue
-        found.append(build_images(engine, report, recipes=recipes, root=tree)[-1].reference)
+        operator, _, stories = build_images(engine, report, recipes=recipes, root=tree)
+        found += [operator.reference, stories.reference]
     return found
 
 
@@ -71,8 +76,9 @@ def _inside(*, smoke: bool) -> Sequence[str]:
 
 
 def _run(
-    prefix: Sequence[str], tests: Sequence[str], cluster: Cluster, base: str, arguments: Sequence[str], where: str
-) -> bool:
+    prefix: Sequence[str], tests: Sequence[str], cluster: Cluster, base: str, arguments: Sequence[str], where: str,
+    *, whole: bool = False,
+) -> bool:  # fmt: skip
     """Pytest with pytest-kind, which has nothing to download: it finds our cluster and our programs.
 
     Returns whether the arguments chose any test there.
@@ -88,6 +94,7 @@ def _run(
         "PACELINE_E2E_CLUSTER": cluster.name,
         "PACELINE_E2E_HOST": cluster.machine,
         "PACELINE_E2E_BASE": base,
+        "PACELINE_E2E_RESULTS": str(REPOSITORY / ("bench/results" if whole else "build/e2e")),
     }
     if counts := os.environ.get(REAL_PARTS):
         environment[REAL_PARTS] = str(Path(counts).with_suffix(f".{where}.json"))

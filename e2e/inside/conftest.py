@@ -1,10 +1,12 @@
 """Stories inside the cluster's network: pytest-kind's cluster with our programs, Paceline installed, and a database."""
 
+import asyncio
 import contextlib
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from pytest_kind.cluster import KindCluster
@@ -13,8 +15,10 @@ from cluster.operator.gateways import Gateways
 from cluster.operator.site import ended
 from cluster.place import Place
 from e2e.inside.collect import collect
+from e2e.inside.database import deploy
 from e2e.inside.gateways import DeployedGateways
 from e2e.inside.places import KindPlace, KindSite
+from e2e.inside.stages import KindStage
 from paceline.database import Database
 from paceline.migrate import migrate
 from paceline.queue import Queue
@@ -28,6 +32,7 @@ from paceline_dev.node.api import AnswerError, Api
 from paceline_dev.progress import PlainReporter
 from paceline_dev.releases import RELEASES, NoHistoryError, source_tree
 from support.pg import logins
+from support.released import Release, unpacked
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -105,21 +110,85 @@ def installed(kubectl: Kubectl) -> None:
     install(kubectl)
 
 
+class Sited(Protocol):
+    """Makes sites."""
+
+    def __call__(
+        self, namespace: str, url: str, pods_url: str = "", pool: str = "builds"
+    ) -> contextlib.AbstractAsyncContextManager[KindSite]:
+        """In a namespace that is there, on a database that has our schema or will have it."""
+
+
 @pytest.fixture
-async def site(
-    api: Api, kubectl: Kubectl, namespace: str, postgres: PostgresServer, installed: None, tmp_path: Path
-) -> AsyncIterator[KindSite]:
+def sited(request: pytest.FixtureRequest, api: Api, kubectl: Kubectl, tmp_path: Path) -> Sited:
+    """What they waited for is told with the story."""
+
+    @contextlib.asynccontextmanager
+    async def make(namespace: str, url: str, pods_url: str = "", pool: str = "builds") -> AsyncIterator[KindSite]:
+        async with await Database.open(url) as database:
+            site = KindSite(api, kubectl, namespace, Queue(database, pool), url, tmp_path)
+            await site.secret(url=pods_url or outside(url))
+            try:
+                yield site
+            finally:
+                ended(site.laptops)
+                request.node.user_properties.extend(site.steps)
+            await site.run("delete", "rgrp", "--all", "--timeout=60s")
+
+    return make
+
+
+def outside(url: str) -> str:
+    """The address of a database of this machine, in a pod."""
+    return url.replace("127.0.0.1", os.environ["PACELINE_E2E_HOST"])
+
+
+@pytest.fixture
+async def site(sited: Sited, namespace: str, postgres: PostgresServer, installed: None) -> AsyncIterator[KindSite]:
     """A namespace with a database, in a cluster that has Paceline."""
     async with postgres.database() as url:
         await migrate(url)
-        async with await Database.open(url) as database:
-            made = KindSite(api, kubectl, namespace, Queue(database, "builds"), url, tmp_path)
-            await made.secret(url=url.replace("127.0.0.1", os.environ["PACELINE_E2E_HOST"]))
-            try:
-                yield made
-            finally:
-                ended(made.laptops)
-            await made.run("delete", "rgrp", "--all", "--timeout=60s")
+        async with sited(namespace, url) as made:
+            yield made
+
+
+@pytest.fixture
+async def neighbour(sited: Sited, api: Api, site: KindSite) -> AsyncIterator[KindSite]:
+    """Another namespace, with another pool of the same database."""
+    name = f"{site.namespace}-b"
+    await api.post("/api/v1/namespaces", {"metadata": {"name": name}})
+    async with sited(name, site.url, pool="tests") as made:
+        yield made
+    await api.delete(f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+async def own_database(sited: Sited, kubectl: Kubectl, namespace: str, installed: None) -> AsyncIterator[KindSite]:
+    """A namespace with a database in a pod of its own."""
+    url, pods_url = await deploy(kubectl, namespace, os.environ["PACELINE_E2E_BASE"])
+    await migrate(url)
+    async with sited(namespace, url, pods_url) as made:
+        yield made
+
+
+@pytest.fixture(params=RELEASES)
+def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """Each version that was released."""
+    return unpacked(tmp_path_factory, request.param)
+
+
+@pytest.fixture
+async def stage(
+    sited: Sited, kubectl: Kubectl, namespace: str, postgres: PostgresServer, release: Release
+) -> AsyncIterator[KindStage]:
+    """The cluster without Paceline, and an empty database; afterwards Paceline is there again."""
+    async with postgres.database() as url, sited(namespace, url) as site:
+        made = KindStage(site, release, source_tree(release.version, PlainReporter()))
+        await made.clear()
+        try:
+            yield made
+        finally:
+            await asyncio.to_thread(install, kubectl)
 
 
 @pytest.fixture(params=RELEASES)
@@ -138,7 +207,7 @@ async def gateway(site: KindSite) -> AsyncIterator[Gateways]:
     deployed = DeployedGateways(site)
     async with logins(site.queue.database, site.url) as login_url:
         url = await login_url("gateway")
-        await deployed.apply(url.replace("127.0.0.1", os.environ["PACELINE_E2E_HOST"]))
+        await deployed.apply(outside(url))
         yield deployed
         await site.run("delete", "deployment", "paceline-gateway", "--cascade=foreground", "--timeout=60s")
 

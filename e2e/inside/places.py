@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import Api
 from paceline_operator.handlers.settings import DEFAULT_INSTALL
 from support.forked import Forked
+from support.times import LEAST, step
 
 
 @dataclass
@@ -46,9 +48,17 @@ class KindSite(Watcher):
     scratch: Path
     image: str = field(default_factory=lambda: f"{STORIES.name}:{default_tag()}")
     laptops: list[Forked] = field(default_factory=list)
+    steps: list[tuple[str, tuple[str, float]]] = field(default_factory=list)
+    """What was waited for, and how long."""
 
     app = "e2e.image.jobs:jobs"
     patience = 90.0
+
+    async def until(self, true: Callable[[], object], what: str, seconds: float | None = None) -> None:
+        began = time.monotonic()
+        await super().until(true, what, seconds)
+        if (took := time.monotonic() - began) > LEAST:
+            self.steps.append(step(what, took))
 
     @property
     def install(self) -> str:

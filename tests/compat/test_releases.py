@@ -13,13 +13,22 @@ from paceline.migrate import migrate, migrations
 from paceline.queue import Queue
 from paceline.testing import PostgresServer
 from paceline.testing.scratch import free_ports
+from paceline_dev.group import runner_group
 from paceline_dev.releases import RELEASES
+from paceline_operator.api.v1alpha1 import RunnerGroup
+from paceline_operator.domain.revision import revision_of
 from runner.process import there, until
 from support.pg import one_server
 from support.released import Release, unpacked
 
 pytestmark = pytest.mark.timeout(120)
 APPS = Path(__file__).parents[1] / "runner" / "apps"
+REVISION = """\
+import json, sys
+from paceline_operator.api.v1alpha1 import RunnerGroup
+from paceline_operator.domain.revision import revision_of
+print(revision_of(RunnerGroup.model_validate(json.loads(sys.argv[1]))))
+"""
 DIGESTS = "import json; from paceline.migrate import migrations; print(json.dumps([m.digest for m in migrations()]))"
 
 
@@ -83,3 +92,17 @@ async def test_its_producer_and_its_runner_work_while_the_schema_becomes_todays(
         if runner.returncode is None:
             runner.kill()
             await runner.wait()
+
+
+async def test_its_operator_names_revisions_as_todays_does_so_an_upgrade_restarts_nobody(
+    release: Release,
+) -> None:
+    group = runner_group("ci", "builds", 3, "shop", {
+        "slots": 4, "tags": ["linux", "docker"], "drain": {"timeoutSeconds": 60},
+        "database": {"secretRef": {"name": "db"}, "runnerSecretRef": {"name": "runners"}},
+    })  # fmt: skip
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", REVISION, json.dumps(group), env=release.environment(), stdout=asyncio.subprocess.PIPE
+    )
+    told, _ = await process.communicate()
+    assert told.decode().strip() == revision_of(RunnerGroup.model_validate(group))

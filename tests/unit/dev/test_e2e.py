@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from paceline_dev import e2e
+from paceline_dev import REPOSITORY, e2e
 from paceline_dev.errors import DevError
 from paceline_dev.images.build import Image
-from paceline_dev.images.recipe import STORIES, Recipe
+from paceline_dev.images.recipe import OPERATOR, STORIES, Recipe
 from paceline_dev.kind.cluster import Cluster
 from paceline_dev.kind.engine import Engine
 from paceline_dev.progress import PlainReporter, Reporter
@@ -77,5 +77,21 @@ def test_the_images_of_a_release_come_from_its_own_tree_and_are_left_out_where_t
     monkeypatch.setattr(e2e, "source_tree", tree)
     monkeypatch.setattr(e2e, "build_images", build)
     engine = Engine(Path("docker"), Path("kind"), None, None)
-    assert e2e.released_images(engine, PlainReporter()) == [f"{STORIES.name}:tree/0.1.0"]
+    assert e2e.released_images(engine, PlainReporter()) == [f"{each.name}:tree/0.1.0" for each in (OPERATOR, STORIES)]
     assert "without the stories of upgrades: git fetch --unshallow" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "folder"), [([], "bench/results"), (["-k", "drained"], "build/e2e")])
+def test_only_a_whole_run_is_a_result(
+    ends: Ends, monkeypatch: pytest.MonkeyPatch, arguments: list[str], folder: str
+) -> None:
+    ends(0, 0)
+    seen: list[str] = []
+
+    def run(command: list[str], *, env: dict[str, str], **_: object) -> "subprocess.CompletedProcess[str]":
+        seen.append(env["PACELINE_E2E_RESULTS"] if "support.times" in command else "")
+        return subprocess.CompletedProcess([], 0)
+
+    monkeypatch.setattr("subprocess.run", run)
+    e2e.play("c", smoke=False, keep=True, arguments=arguments)
+    assert seen == ["", str(REPOSITORY / folder)], "of the stories inside alone"
