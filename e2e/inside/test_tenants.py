@@ -40,7 +40,7 @@ async def test_two_namespaces_cannot_see_each_others_pool(site: KindSite, neighb
             with pytest.raises(NotAllowedError):
                 await Reader(database).list_jobs("builds")
             with pytest.raises(NotAllowedError):
-                await Incarnation.register(database, Registration("thief", "builds", ("*",)))
+                await Incarnation.register(database, Registration(name="thief", pool="builds", kinds=("*",)))
 
         await neighbour.apply(neighbour.group(1, name="thief", pool="builds"))
         told = await neighbour.says("Ready", "PoolConflict", "thief")
