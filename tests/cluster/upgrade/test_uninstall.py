@@ -10,6 +10,7 @@ from paceline_dev.images.recipe import default_tag
 from paceline_dev.kind.install import SYSTEM
 
 pytestmark = pytest.mark.timeout(600)
+KIND = "runnergroups.paceline.dev"
 INSTALL = str(REPOSITORY / "manifests" / "install.yaml")
 
 
@@ -34,6 +35,13 @@ async def hanging(stage: Stage) -> list[str]:
     return said.split()
 
 
+async def nothing_left(stage: Stage) -> None:
+    async def is_so() -> bool:
+        return await stage.left() == []
+
+    await stage.site.until(is_so, "nothing of ours is left in the cluster")
+
+
 async def test_the_operator_goes_and_its_groups_stay_at_work_until_they_are_asked_to_go_too(stage: Stage) -> None:
     site = stage.site
     await working(stage)
@@ -56,17 +64,13 @@ async def test_the_operator_goes_and_its_groups_stay_at_work_until_they_are_aske
 
     await stage.follow("Everything")
     await site.run("delete", "secret", "paceline-migrate", "--ignore-not-found")
-
-    async def nothing() -> bool:
-        return await stage.left() == []
-
-    await site.until(nothing, "nothing of ours is left in the cluster")
+    await nothing_left(stage)
     assert await site.queue.database.value("SELECT count(*) FROM paceline.history") == 1, "but in the database"
     assert await site.queue.database.value("SELECT count(*) FROM paceline.runner_group") == 0
 
 
-@pytest.mark.parametrize("way", ["Install it again", "Or let them go"])
-async def test_what_was_deleted_in_the_wrong_order_can_still_go(stage: Stage, way: str) -> None:
+async def deleted_in_the_wrong_order(stage: Stage) -> None:
+    """Operator and kinds at once, in the middle of a job: the group hangs."""
     site = stage.site
     await working(stage)
     job = await site.queue.enqueue(NewJob(kind="nap", payload=3, max_tries=1, max_losses=0))
@@ -74,21 +78,37 @@ async def test_what_was_deleted_in_the_wrong_order_can_still_go(stage: Stage, wa
     await stage.kubectl("delete", "-f", INSTALL, "--wait=false")
     await stage.kubectl("wait", "--for=delete", f"namespace/{SYSTEM}", "--timeout=180s")
     await site.finished(job.id)
-    assert "runnergroups.paceline.dev" in await hanging(stage), "the group holds its kind"
+    assert KIND in await hanging(stage), "the group holds its kind"
 
-    await stage.follow(way)
+
+async def gone(stage: Stage) -> None:
+    """Wait for the end of the group, its kind and its pods."""
+    site = stage.site
 
     async def kind_is_gone() -> bool:
         found = await site.api.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
-        return "runnergroups.paceline.dev" not in [each["metadata"]["name"] for each in found["items"]]
-
-    await site.until(kind_is_gone, "the group is gone, and its kind with it", 120)
+        return KIND not in [each["metadata"]["name"] for each in found["items"]]
 
     async def no_pods() -> bool:
         return await site.pods() == []
 
-    await site.until(no_pods, "the pods are gone too")
-    await stage.install(REPOSITORY)
-    await site.apply(site.group(1, image=stage.image(default_tag())))
-    await site.settled(1)
+    await site.until(kind_is_gone, "the group is gone, and its kind with it", 120)
+    await site.until(no_pods, "its pods are gone too", 120)
+
+
+async def test_what_was_deleted_in_the_wrong_order_goes_when_the_operator_is_back(stage: Stage) -> None:
+    await deleted_in_the_wrong_order(stage)
+    await stage.follow("Install it again")
+    await gone(stage)
+    await stage.follow("Install it again")
+    await stage.rolled_out()
+    await stage.site.apply(stage.site.group(1, image=stage.image(default_tag())))
+    await stage.site.settled(1)
     await does_a_job(stage)
+
+
+async def test_what_was_deleted_in_the_wrong_order_can_be_let_go(stage: Stage) -> None:
+    await deleted_in_the_wrong_order(stage)
+    await stage.follow("Or let them go")
+    await gone(stage)
+    await nothing_left(stage)
