@@ -7,7 +7,7 @@ from pathlib import Path
 from cluster.upgrade.stage import Stage
 from paceline_dev import REPOSITORY
 from paceline_dev.images.recipe import STORIES
-from paceline_dev.kind.install import install
+from paceline_dev.kind.install import DEPLOYMENT, SYSTEM, install
 
 
 class KindStage(Stage):
@@ -28,6 +28,11 @@ class KindStage(Stage):
             await asyncio.to_thread(install, self.site.kubectl)
         else:
             await super().install(tree)
+
+    async def restart(self) -> None:
+        """The kinds may have been made anew under operators that run, which then hear of nothing."""
+        await self.kubectl("-n", SYSTEM, "rollout", "restart", DEPLOYMENT)
+        await self.rolled_out()
 
     async def clear(self) -> None:
         """No Paceline, before a story in which it comes."""

@@ -17,7 +17,7 @@ from paceline.testing import PostgresServer
 from paceline_dev.binaries import find_binaries
 from paceline_dev.control_plane import NODE_KUBECONFIG, ControlPlane
 from paceline_dev.images.recipe import OPERATOR, default_tag
-from paceline_dev.kind.install import OPERATOR_PODS, SYSTEM
+from paceline_dev.kind.install import SYSTEM
 from paceline_dev.node.api import Api
 from paceline_dev.node.images import PATH, Image
 from paceline_dev.node.node import LocalNode
@@ -46,9 +46,8 @@ class InstalledSite(Site):
         return SYSTEM
 
     def log(self) -> str:
-        said = self.kubectl.run("-n", SYSTEM, "logs", "-l", OPERATOR_PODS, "--tail=15", check=False)
-        pods = self.kubectl.run("get", "pods", "--all-namespaces", check=False)
-        return pods.stdout + said.stdout + said.stderr
+        """How they are: what they have said is served by the loop that waits for us."""
+        return self.kubectl.run("-n", SYSTEM, "get", "pods", "-o", "wide", check=False).stdout
 
 
 @dataclass
