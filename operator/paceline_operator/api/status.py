@@ -61,6 +61,25 @@ class Recommendation(ApiModel):
     """When the decision was made."""
 
 
+class AlertStatus(ApiModel):
+    """Something about the group that somebody should know, while the operator tells alerts by webhook."""
+
+    name: str
+    """Which alert: docs/runbooks has a page of that name."""
+
+    since: Timestamp
+    """When what it is about began."""
+
+    message: str | None = None
+    """What was seen when it had lasted long enough to be told. Unset until then."""
+
+    told_at: Timestamp | None = None
+    """When the receivers were last told. Unset while they have still to be."""
+
+    ended_at: Timestamp | None = None
+    """When it was over. The alert goes when the receivers have been told."""
+
+
 class RunnerGroupStatus(ApiModel):
     """What the operator last saw of a group."""
 
@@ -105,6 +124,10 @@ class RunnerGroupStatus(ApiModel):
 
     failed_revision: str | None = None
     """A revision that failed and was rolled back. It is not tried again until the template changes."""
+
+    alerts: tuple[AlertStatus, ...] | None = Field(default=None, json_schema_extra=list_map("name"))
+    """Alerts that have begun, and those whose end has still to be told. Unset where there are none, and where the
+    operator has no webhook."""
 
     observed_generation: int | None = None
     """The metadata.generation that this status is about."""

@@ -42,6 +42,7 @@ from paceline_operator.api.schema import (
     rule,
 )
 from paceline_operator.api.status import (
+    AlertStatus,
     Leader,
     QueueStatus,
     Recommendation,
@@ -56,6 +57,7 @@ __all__ = [
     "RUNNERS",
     "RUNNER_GROUPS",
     "VERSION",
+    "AlertStatus",
     "Autoscaling",
     "Behavior",
     "Canary",

@@ -112,6 +112,15 @@ _GROUP_STATUS: JsonDict = {
     "updateRevision": "builds-2",
     "updatedReplicas": 2,
     "failedRevision": "builds-3",
+    "alerts": [
+        {
+            "name": "PacelineGroupStuck",
+            "since": "2026-01-05T08:00:00Z",
+            "message": "2 of them have not been ready for 15 minutes.",
+            "toldAt": "2026-01-05T08:15:00Z",
+            "endedAt": "2026-01-05T09:00:00Z",
+        }
+    ],
     "observedGeneration": 3,
     **_CONDITIONS,
 }
