@@ -26,6 +26,7 @@ from paceline_cli import (
     status,
     token,
     top,
+    webhook,
 )
 from paceline_cli.report import command as report
 from paceline_cli.simulate import command as simulate
@@ -73,6 +74,7 @@ runner.add_to(app)
 drain.add_to(app)
 levers.add_to(app)
 operator.add_to(app)
+app.add_typer(webhook.app, name="webhook")
 gateway.add_to(app)
 app.add_typer(token.app, name="token")
 promote.add_to(app)

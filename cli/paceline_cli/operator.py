@@ -1,11 +1,21 @@
 """`paceline operator`: what the operator's pod runs."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from paceline_cli.early import leave_when_told
-from paceline_cli.options import LogForm, LogFormatOption, LogLevelOption, address
+from paceline_cli.options import (
+    LogForm,
+    LogFormatOption,
+    LogLevelOption,
+    WebhookForm,
+    WebhookFormOption,
+    WebhookRunbooksOption,
+    WebhookUrlFileOption,
+    address,
+)
 
 if TYPE_CHECKING:
     from paceline_operator.handlers.settings import Settings
@@ -58,6 +68,9 @@ def operator(
         typer.Option("--watch-nodes/--no-watch-nodes", envvar="PACELINE_WATCH_NODES",
                      help="Drain runners of cordoned nodes; wants the right to read nodes."),
     ] = True,
+    webhook_url_file: WebhookUrlFileOption = None,
+    webhook_form: WebhookFormOption = WebhookForm.ALERTMANAGER,
+    webhook_runbooks: WebhookRunbooksOption = "",
     log_format: LogFormatOption = LogForm.AUTO,
     log_level: LogLevelOption = "info",
 ) -> None:  # fmt: skip
@@ -70,6 +83,7 @@ def operator(
         settings = _settings(
             install, namespaces, listen, kubeconfig, context, lease_namespace, watch_nodes=watch_nodes, pod_ip=pod_ip,
             external_metrics=external_metrics, external_metrics_tls=external_metrics_tls,
+            webhooks=(webhook_url_file, webhook_form, webhook_runbooks),
         )  # fmt: skip
         set_up(log_format.value, log_level)
         _operate(settings)
@@ -81,16 +95,19 @@ def operator(
 def _settings(
     install: str, namespaces: str, listen: str, kubeconfig: str | None, context: str | None,
     lease_namespace: str | None, *, watch_nodes: bool, pod_ip: str, external_metrics: str | None,
-    external_metrics_tls: str | None,
+    external_metrics_tls: str | None, webhooks: tuple[Path | None, WebhookForm, str],
 ) -> "Settings":  # fmt: skip
     from paceline.errors import InvalidInputError
 
     try:
+        from paceline_operator.adapters.webhooks import Letter
+        from paceline_operator.domain.alerts.notice import Form
         from paceline_operator.handlers.settings import Settings, own_namespace
     except ModuleNotFoundError as error:
         raise InvalidInputError(f"{NOT_INSTALLED} (there is no {error.name})") from None
     host, port = address("--listen", listen, "0.0.0.0:8081")
     metrics = address("--external-metrics", external_metrics, "0.0.0.0:6443") if external_metrics else None
+    file, form, runbooks = webhooks
     return Settings(
         install=install,
         namespaces=tuple(each.strip() for each in namespaces.split(",") if each.strip()),
@@ -103,6 +120,9 @@ def _settings(
         external_metrics_tls=external_metrics_tls,
         lease_namespace=lease_namespace or own_namespace(),
         watch_nodes=watch_nodes,
+        webhooks=None
+        if file is None
+        else Letter(file=file, form=Form(form.value), receiver=install, runbooks=runbooks),
     )
 
 

@@ -5,6 +5,7 @@ import os
 import re
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -94,6 +95,28 @@ def whole_limit(text: str) -> int:
         raise typer.BadParameter(f'"{text}" is no limit (a whole number above 0, or "none" to remove it)')
     return int(found)
 
+
+class WebhookForm(StrEnum):
+    """What the body of a webhook's request looks like."""
+
+    ALERTMANAGER = "alertmanager"
+    SLACK = "slack"
+
+
+WebhookUrlFileOption = Annotated[
+    Path | None,
+    typer.Option(envvar="PACELINE_WEBHOOK_URL_FILE", metavar="FILE", show_default="nobody is told",
+                 help="Who is told of alerts: one URL in a line."),
+]  # fmt: skip
+WebhookFormOption = Annotated[
+    WebhookForm,
+    typer.Option(envvar="PACELINE_WEBHOOK_FORM", metavar="|".join(WebhookForm), help="What they understand."),
+]
+WebhookRunbooksOption = Annotated[
+    str,
+    typer.Option(envvar="PACELINE_WEBHOOK_RUNBOOKS", metavar="URL", show_default="a path",
+                 help="Where you read this repository, to make links of docs/runbooks/…"),
+]  # fmt: skip
 
 Pool = Annotated[
     str, typer.Option("--pool", "-p", envvar=POOL_VARIABLE, metavar="POOL", help="The pool whose jobs are meant.")

@@ -16,6 +16,9 @@ class Metrics:
             "paceline_reconcile_seconds", "Time that one look at a group and what followed from it took.",
             registry=self.registry, buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
         )  # fmt: skip
+        self.webhooks = Counter(
+            "paceline_webhooks", "Requests to webhooks, by what came of them.", ("result",), registry=self.registry
+        )
         self.leads = Gauge("paceline_operator_leads", "Whether this operator acts.", registry=self.registry)
         self.errors = Counter("paceline_reconcile_errors", "Looks that ended in an error.", registry=self.registry)
         self.requests = Counter(

@@ -18,6 +18,7 @@ from paceline_operator.adapters.login import login
 from paceline_operator.adapters.neighbour import Neighbour
 from paceline_operator.adapters.queues import Queues
 from paceline_operator.adapters.retry import Retries
+from paceline_operator.adapters.webhooks import FileWebhooks
 from paceline_operator.domain.seen import NodeSeen
 from paceline_operator.handlers.demands import Demands
 from paceline_operator.handlers.elect import Elector, Terms
@@ -51,6 +52,9 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
     def count(verb: str, resource: ResourceKind, status: int, _seconds: float) -> None:
         metrics.requests.labels(verb, resource.plural, str(status)).inc()
 
+    def tally(result: str) -> None:
+        metrics.webhooks.labels(result).inc()
+
     access = find_access(settings.kubeconfig, settings.context)
     async with contextlib.AsyncExitStack() as stack:
         # its own connection, quick to give up: the next try is a second later
@@ -63,12 +67,17 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
         cluster = await stack.enter_async_context(KubernetesCluster(access, gate=elector.leads, on_request=count))
         terms = Terms(settings.install, me, elector.leads)
         queues = Queues(cluster, terms.office, loops.wake)
+        webhooks = None
+        if settings.webhooks is not None:
+            webhooks = FileWebhooks(settings.webhooks, leads=elector.leads, count=tally, wake=loops.wake)
+            await stack.enter_async_context(webhooks)
         services = Services(
             install=settings.install,
             cluster=cluster,
             queues=queues,
             events=Events(cluster, host),
             metrics=metrics,
+            webhooks=webhooks,
             nodes=nodes,
         )
         demands = Demands(loops.demand, elector.leads, elector.other)
@@ -91,6 +100,8 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
             metrics.leads.set(0)
             orphans.end()
             await loops.end()
+            if webhooks is not None:
+                await webhooks.end()
             metrics.forget_all()
             await elector.release()
             await queues.close()

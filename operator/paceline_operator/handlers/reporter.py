@@ -25,6 +25,7 @@ from paceline_operator.domain.report import Trouble, count, report_group
 from paceline_operator.domain.report_runner import report_other, report_runner
 from paceline_operator.domain.seen import GroupSeen
 from paceline_operator.handlers.act import Outcome
+from paceline_operator.handlers.alerts import Alerts
 from paceline_operator.handlers.services import Services
 from paceline_operator.handlers.tell import tell_decision, tell_ignored, tell_outcome, tell_status, tell_taints
 from paceline_operator.ports.cluster import Manifest
@@ -41,6 +42,7 @@ class Reporter:
     def __init__(self, key: Key, services: Services) -> None:
         """For the group of that namespace and name."""
         self._key, self._services = key, services
+        self._alerts = Alerts(key, services)
         self._numbers_at = 0.0
         self._replicas: int | None = None
         """spec.replicas, as last seen."""
@@ -65,6 +67,7 @@ class Reporter:
             self._numbers(group.status, observed),
             Leader(runner=observed.leader, epoch=observed.epoch) if observed else group.status.leader,
         )
+        status = self._alerts.follow(seen, made, status, observed, held)
         self._measure(made, observed, trouble, held)
         self._show(status.conditions)
         await tell_outcome(self._services, raw, outcome, made)

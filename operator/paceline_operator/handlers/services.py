@@ -7,6 +7,7 @@ from paceline_operator.domain.seen import NodeSeen
 from paceline_operator.handlers.metrics import Metrics
 from paceline_operator.ports.cluster import Cluster
 from paceline_operator.ports.events import EventSink
+from paceline_operator.ports.webhooks import Webhooks
 
 
 @dataclass(slots=True, kw_only=True)
@@ -18,4 +19,6 @@ class Services:
     queues: Queues
     events: EventSink
     metrics: Metrics
+    webhooks: Webhooks | None = None
+    """None: nobody is told of alerts but Prometheus."""
     nodes: dict[str, NodeSeen] = field(default_factory=dict)

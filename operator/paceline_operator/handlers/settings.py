@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from paceline.errors import InvalidInputError
 from paceline_operator.adapters.access import SERVICE_ACCOUNT
+from paceline_operator.adapters.webhooks import Letter
 
 DEFAULT_INSTALL = "paceline"
 
@@ -30,6 +31,8 @@ class Settings:
     """A folder with tls.crt and tls.key for it; None: a certificate that nobody has signed."""
     watch_nodes: bool = True
     """Whether it may read nodes: for that it needs rights in the whole cluster."""
+    webhooks: Letter | None = None
+    """Who is told of alerts; None: nobody."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
