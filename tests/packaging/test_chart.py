@@ -56,6 +56,26 @@ def test_migration_and_a_databases_authority_are_the_components(helm: Helm, kube
     assert found == in_the_chart(kustomized(kubectl, tmp_path))
 
 
+@pytest.mark.parametrize("beside", [(), ("database-ca",)], ids=["alone", "database-ca"])
+def test_webhooks_are_the_component_beside_other_volumes_too(
+    helm: Helm, kubectl: Kubectl, tmp_path: Path, beside: tuple[str, ...]
+) -> None:
+    around = {
+        "resources": [os.path.relpath(MANIFESTS / "cluster-wide", tmp_path)],
+        "components": [os.path.relpath(MANIFESTS / name, tmp_path) for name in (*beside, "webhooks")],
+    }
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(around))
+    values = {"webhooks": {"secretName": "paceline-webhooks"}, "databaseCa": "paceline-database-ca" if beside else ""}
+    found = by_name(helm.template("paceline", SYSTEM, values_option(tmp_path, values)))
+    wanted = in_the_chart(kustomized(kubectl, tmp_path))
+    for each in (found, wanted):
+        pod = each["apps/v1", "Deployment", SYSTEM, "paceline-operator"]["spec"]["template"]["spec"]
+        for volumes in (pod["volumes"], pod["containers"][0]["volumeMounts"]):
+            volumes.sort(key=lambda volume: volume["name"])  # kustomize puts what a patch adds first
+            assert len(volumes) == 1 + len(beside)
+    assert found == wanted
+
+
 def test_the_tables_are_made_first_and_what_makes_them_is_there_before(helm: Helm) -> None:
     hooks = {}
     for each in helm.template("paceline", SYSTEM, "--set=migrate.enabled=true"):

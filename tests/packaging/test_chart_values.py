@@ -29,6 +29,9 @@ WRONG: list[tuple[Json, str]] = [
     ({"scope": "Namespace", "externalMetrics": {"enabled": True}}, "/externalMetrics/enabled"),
     ({"operator": {"enabled": False}, "externalMetrics": {"enabled": True}}, "/externalMetrics/enabled"),
     ({"migrate": {"secretName": ""}}, "/migrate/secretName"),
+    ({"webhooks": {"secretName": "https://hooks.example.com/x"}}, "/webhooks/secretName"),
+    ({"webhooks": {"form": "teams"}}, "/webhooks/form"),
+    ({"webhooks": {"runbooks": "https://wiki.example.com"}}, "/webhooks/runbooks"),
     ({"gateway": {"podAnnotations": {"scrape": True}}}, "/gateway/podAnnotations/scrape"),
 ]
 
@@ -112,6 +115,16 @@ def test_what_is_said_of_a_pod_reaches_it_and_not_its_security(helm: Helm, tmp_p
         )
         named = {"name": "PACELINE_INSTALL", "value": "east"}
         assert (named in container["env"]) is (part == "operator")
+
+
+def test_how_webhooks_are_written_reaches_the_operator(helm: Helm, tmp_path: Path) -> None:
+    said = {"secretName": "hooks", "form": "slack", "runbooks": "https://wiki.example.com/paceline/"}
+    found = by_name(helm.template("paceline", SYSTEM, values_option(tmp_path, {"webhooks": said})))
+    pod = found["apps/v1", "Deployment", SYSTEM, "paceline-operator"]["spec"]["template"]["spec"]
+    variables = {each["name"]: each.get("value") for each in pod["containers"][0]["env"]}
+    assert variables["PACELINE_WEBHOOK_FORM"] == "slack"
+    assert variables["PACELINE_WEBHOOK_RUNBOOKS"] == "https://wiki.example.com/paceline/"
+    assert pod["volumes"] == [{"name": "webhooks", "secret": {"secretName": "hooks"}}]
 
 
 def test_an_ingress_has_tls_and_leads_to_the_gateway(helm: Helm, tmp_path: Path) -> None:
