@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline_operator.api.status import AlertStatus
@@ -13,7 +13,16 @@ from paceline_operator.domain.alerts.follow import Alerts, due, follow, hear, no
 from paceline_operator.domain.alerts.notice import Ident, Notice
 
 START = datetime(2026, 11, 17, 12, tzinfo=UTC)
-STEP = st.sampled_from(["wrong", "well", "unknown", "taken", "taken", "conflict", "restart"])
+OLDEST = {"wrong": 400.0, "well": 0.0, "unknown": None}
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["wrong", "well", "wrong", "well", "unknown"]), st.sampled_from([6, 6, 1]), st.booleans(),
+        st.sampled_from(["", "", "", "conflict", "restart"]),
+    ),
+    max_size=12,
+)  # fmt: skip
+"""How it is, for how many looks (after six what is wrong is told), whether what waits is taken, and what fails."""
+Steps = list[tuple[str, int, bool, str]]
 
 
 def notice(alert: AlertStatus) -> Notice:
@@ -48,22 +57,24 @@ class Story:
         self.settled |= {each.ident: self.now for each in self.waiting.values()}
         self.waiting = {}
 
-    def happen(self, step: str) -> None:
-        if step == "taken":
-            self.take()
-        elif step == "restart":
+    def happen(self, how: str, looks: int, taken: bool, fails: str) -> None:
+        self.facts = Facts(oldest=OLDEST[how])
+        if fails == "restart":
             self.waiting, self.settled = {}, {}
             self.restarts += 1
-        elif step != "conflict":
-            self.facts = Facts(oldest={"wrong": 400.0, "well": 0.0, "unknown": None}[step])
-        self.look(stores=step != "conflict")
+        for _ in range(looks):
+            self.look(stores=fails != "conflict")
+        if taken:
+            self.take()
+            self.look()
 
 
-@given(st.lists(STEP, max_size=60), st.booleans())
-def test_in_the_end_the_receiver_knows_how_it_is(steps: list[str], wrong: bool) -> None:
+@settings(max_examples=300, deadline=None)
+@given(STEPS, st.booleans())
+def test_in_the_end_the_receiver_knows_how_it_is(steps: Steps, wrong: bool) -> None:
     story = Story()
     for step in steps:
-        story.happen(step)
+        story.happen(*step)
     story.facts = Facts(oldest=4000.0 if wrong else 0.0)
     for _ in range(20):
         story.look()
@@ -76,10 +87,11 @@ def test_in_the_end_the_receiver_knows_how_it_is(steps: list[str], wrong: bool) 
         assert story.stored == ()
 
 
-@given(st.lists(STEP, max_size=60))
-def test_nothing_is_told_twice_but_by_another_operator(steps: list[str]) -> None:
+@settings(deadline=None)
+@given(STEPS)
+def test_nothing_is_told_twice_but_by_another_operator(steps: Steps) -> None:
     story = Story()
     for step in steps:
-        story.happen(step)
+        story.happen(*step)
     twice = Counter((each.fingerprint, each.status, each.starts_at, each.told_at) for each in story.heard)
     assert max(twice.values(), default=0) <= 1 + story.restarts

@@ -89,12 +89,14 @@ async def test_an_alert_is_told_once_however_often_it_is_said(tmp_path: Path, re
         assert groups(await receiver.next()) == ["builds"]
         await until(lambda: one.webhooks.told(notice()))
         one.webhooks.tell(notice())
+        one.webhooks.tell(notice("tests"))
+        assert groups(await receiver.next()) == ["tests"]
         one.webhooks.tell(over(notice()))
         assert (await receiver.next())["status"] == "resolved"
         await until(lambda: one.webhooks.told(over(notice())))
-    assert len(receiver.posts) == 2
-    assert one.counted == {"delivered": 2}
-    assert one.woken == [("ci", "builds")] * 2
+    assert len(receiver.posts) == 3
+    assert one.counted == {"delivered": 3}
+    assert one.woken == [("ci", "builds"), ("ci", "tests"), ("ci", "builds")]
 
 
 async def test_a_notice_that_is_told_again_is_another_one(tmp_path: Path, receiver: Receiver) -> None:
@@ -172,8 +174,10 @@ async def test_a_receiver_that_is_away_keeps_no_other_waiting(tmp_path: Path, re
     away = f"http://127.0.0.1:{free_ports(1)[0]}/"
     async with office(tmp_path, away, receiver.url) as one:
         one.webhooks.tell(notice())
-        await receiver.next()
+        await until(lambda: one.counted["delivered"])
+        assert groups(await receiver.next()) == ["builds"]
         assert one.webhooks.told(notice()) is None, "one of them has not heard of it"
+        assert one.woken == []
         one.webhooks.tell(notice())
         one.webhooks.tell(notice("tests"))
         assert groups(await receiver.next()) == ["tests"], "and nothing twice"
