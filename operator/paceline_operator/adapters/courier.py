@@ -70,7 +70,7 @@ class Courier:
             return
         self._waiting[key] = notice, time.monotonic()
         self._some.set()
-        if self._task is None:
+        if self._task is None or self._task.done():  # one that broke begins anew
             self._task = asyncio.create_task(self._run(), name=self._name)
 
     def cancel(self) -> None:

@@ -155,7 +155,7 @@ async def try_all(letter: Letter, namespace: str, group: str) -> list[str]:
         labels={"alertname": "PacelineTest", "group": group, "install": letter.receiver, "namespace": namespace,
                 "severity": "warning"},
         summary="This is a test", description="Somebody has run `paceline webhook test`; nothing is wrong.",
-        starts_at=now,
+        starts_at=now, page="docs/how-to/monitoring.md",
     )  # fmt: skip
     troubles = []
     async with open_session() as session:

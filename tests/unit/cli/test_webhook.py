@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from paceline.testing.scratch import free_ports
 from paceline_cli.main import app
+from paceline_dev import REPOSITORY
 from paceline_dev.pki import Authority
 from support.receiver import Receiver, receiving
 
@@ -42,6 +43,7 @@ async def test_each_receiver_is_told_and_the_answer_says_who_took_it(tmp_path: P
     first, second = [body for _, body in receiver.posts]
     assert (first["status"], second["status"]) == ("firing", "resolved")
     assert first["commonLabels"].items() >= {"alertname": "PacelineTest", "namespace": "ci", "group": "builds"}.items()
+    assert (REPOSITORY / first["commonAnnotations"]["runbook_url"]).is_file()
     assert first["alerts"][0]["fingerprint"] == second["alerts"][0]["fingerprint"]
 
 

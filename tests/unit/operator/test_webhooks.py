@@ -120,6 +120,16 @@ async def test_groups_with_the_same_alert_share_a_request(tmp_path: Path, receiv
     assert len(receiver.posts) == 2
 
 
+async def test_a_courier_that_broke_begins_anew(tmp_path: Path, receiver: Receiver) -> None:
+    async with office(tmp_path, receiver.url, pace=Pace(gather=3600.0)) as one:
+        one.webhooks.tell(notice())
+        (task,) = [each for each in asyncio.all_tasks() if each.get_name() == "webhook 1"]
+        task.cancel()
+        await asyncio.wait({task})
+        one.webhooks.tell(notice("tests"))
+        assert [each.get_name() for each in asyncio.all_tasks()].count("webhook 1") == 1
+
+
 async def test_a_request_holds_so_many_and_the_others_follow(tmp_path: Path, receiver: Receiver) -> None:
     async with office(tmp_path, receiver.url, pace=Pace(gather=0.0, batch=2)) as one:
         for group in ("a", "b", "c"):

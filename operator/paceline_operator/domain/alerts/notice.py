@@ -39,6 +39,8 @@ class Notice:
     ends_at: datetime | None = None
     told_at: datetime | None = None
     """When it was told before; None: never."""
+    page: str = ""
+    """Where to read on; empty: its runbook."""
 
     @property
     def status(self) -> Literal["firing", "resolved"]:
@@ -58,8 +60,8 @@ class Notice:
 
     def annotations(self, runbooks: str) -> dict[str, str]:
         """For people; `runbooks` is where they read the repository."""
-        runbook = f"{runbooks}docs/runbooks/{self.name}.md"
-        return {"summary": self.summary, "description": self.description, "runbook_url": runbook}
+        page = self.page or f"docs/runbooks/{self.name}.md"
+        return {"summary": self.summary, "description": self.description, "runbook_url": f"{runbooks}{page}"}
 
 
 def _mix(sum_: int, byte: int) -> int:
