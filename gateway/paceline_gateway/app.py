@@ -31,7 +31,7 @@ class Gateway(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         """From the last that a request meets to the first."""
         settings: Settings = self.state.settings
-        app: ASGIApp = Shortcut(super().build_middleware_stack(), self.routes)
+        app: ASGIApp = Shortcut(super().build_middleware_stack(), [*self.routes, *poll.router.routes])
         app = Bodies(app, settings)
         app = Door(app)
         app = Limits(app, settings)

@@ -38,11 +38,12 @@ from paceline_gateway.runners.runs import (
     run_text,
 )
 from paceline_gateway.services import Services, services_of
+from paceline_gateway.straight import Straight
 
 LONGEST_POLL: Final = 30
 SHORTEST_HOLD: Final = 0.7
 """Of the time that a poll would wait."""
-router = APIRouter(prefix="/runner", tags=["runners"])
+router = APIRouter(prefix="/runner", tags=["runners"], route_class=Straight)
 Job = Annotated[Number, Path(description="The run's id.")]
 
 
