@@ -72,6 +72,8 @@ class Room:
     """The guests of a pool."""
 
     guests: dict[IncarnationId, Guest] = field(default_factory=dict)
+    untried: list[Guest] = field(default_factory=list)
+    """Those that nobody has looked for work for yet."""
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     quiet_until: float = 0
     serving: asyncio.Task[None] | None = None
@@ -97,6 +99,7 @@ class Hub:
             before.want = 0
             before.tell(News(guest.by.incarnation, "moved"))
         room.guests[guest.by.incarnation] = guest
+        room.untried.append(guest)
         if room.serving is None:
             room.serving = asyncio.create_task(self._serve(guest.pool, room))
         self.knock(guest.pool)
@@ -142,16 +145,16 @@ class Hub:
         while room.guests:
             hearing = self._ears.hear(pool)
             room.bell.clear()
-            wanting = [guest for guest in room.guests.values() if guest.want > 0]
+            untried, room.untried = room.untried, []
             try:
-                await self._claim(pool, room, wanting, hearing=hearing)
+                await self._claim(pool, room, hearing=hearing)
             except Exception as error:  # whatever it is, the pool is not to be left alone
                 log.warning("cannot claim for runners that dialled: %s", error, exc_info=_fault(error))
                 self._metrics.claim_failed("database")
                 await asyncio.sleep(DEAF_SECONDS)
                 room.bell.set()
             finally:
-                for guest in wanting:
+                for guest in untried:
                     guest.tried.set()
             patience = HEARING_SECONDS if hearing else DEAF_SECONDS
             with contextlib.suppress(TimeoutError):
@@ -159,10 +162,10 @@ class Hub:
                     await room.bell.wait()
         del self._rooms[pool]
 
-    async def _claim(self, pool: int, room: Room, wanting: list[Guest], *, hearing: bool) -> None:
+    async def _claim(self, pool: int, room: Room, *, hearing: bool) -> None:
         """Once for all who want something."""
         found, listening = 0, True
-        for some in portions(wanting):
+        for some in portions(list(room.guests.values())):
             asked = {guest.by.incarnation: guest for guest in some if guest.want > 0}  # of those who are still there
             if not asked:
                 continue
@@ -237,15 +240,32 @@ def _fault(error: Exception) -> bool:
 
 
 def portions(guests: Sequence[Guest]) -> Iterator[Sequence[Guest]]:
-    """A few first, then many at a time; the others are put into an order only if somebody gets to them."""
-    free = [guest for guest in guests if guest.want >= guest.slots]
-    few = random.sample(free, FEW) if len(free) >= FEW else heapq.nsmallest(FEW, guests, _turn)
+    """A few of those who want something first, then many at a time; the others are looked at only if it comes to them.
+
+    A thousand may wait, and there are hundreds of claims a second.
+    """
+    few = _first(guests)
     if few:
         yield few
     chosen = set(few)
-    others = sorted((guest for guest in guests if guest not in chosen), key=_turn)
+    others = sorted((guest for guest in guests if guest.want > 0 and guest not in chosen), key=_turn)
     for start in range(0, len(others), MANY):
         yield others[start : start + MANY]
+
+
+def _first(guests: Sequence[Guest]) -> Sequence[Guest]:
+    """Those who have nothing to do; mostly all who wait are such."""
+    few = random.sample(guests, min(FEW, len(guests)))
+    if len(few) == FEW and all(map(_is_free, few)):
+        return few
+    free = [guest for guest in guests if _is_free(guest)]
+    if len(free) >= FEW:
+        return random.sample(free, FEW)
+    return heapq.nsmallest(FEW, (guest for guest in guests if guest.want > 0), _turn)
+
+
+def _is_free(guest: Guest) -> bool:
+    return guest.want >= guest.slots
 
 
 def _turn(guest: Guest) -> tuple[float, float]:

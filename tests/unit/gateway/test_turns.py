@@ -2,6 +2,8 @@
 
 from itertools import chain, pairwise
 
+import pytest
+
 from paceline.claims import IncarnationId
 from paceline.dialled import Connection
 from paceline_gateway.runners.hub import FEW, Guest, portions
@@ -34,9 +36,17 @@ def test_a_few_who_wait_are_all_among_the_first_and_of_nobody_there_is_no_portio
     assert list(portions([])) == []
 
 
-def test_among_equals_chance_decides() -> None:
-    guests = [guest(number, SLOTS) for number in range(2 * FEW)]
-    assert {each for _ in range(60) for each in next(portions(guests))} == set(guests)  # a chance of 1 in 10**16
+@pytest.mark.parametrize("busy", [0, 4 * FEW])
+def test_among_equals_chance_decides(busy: int) -> None:
+    free = [guest(number, SLOTS) for number in range(2 * FEW)]
+    others = [guest(number, 1) for number in range(2 * FEW, 2 * FEW + busy)]
+    asked = {each for _ in range(60) for each in next(portions([*free, *others]))}  # a chance of 1 in 10**16
+    assert asked == set(free)
+
+
+def test_whoever_wants_nothing_is_asked_for_never() -> None:
+    guests = [guest(number, number % 2) for number in range(4 * FEW)]
+    assert {each.want for each in chain(*portions(guests))} == {1}
 
 
 def test_polls_that_came_together_do_not_come_back_together() -> None:
