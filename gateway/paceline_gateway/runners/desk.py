@@ -1,5 +1,6 @@
 """Where runners register and report: each report counts only with the fence of the claim, whichever way it came."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
@@ -23,9 +24,10 @@ class Desk:
     """Takes registrations, reports and heartbeats."""
 
     def __init__(self, dialling: Dialling, metrics: Metrics, abreast: int) -> None:
-        """By these calls; so many register at a time."""
+        """By these calls; so many register at a time, and so many report."""
         self._dialling, self._metrics = dialling, metrics
         self._turnstile = Turnstile(abreast)
+        self._reporting = asyncio.Semaphore(abreast)
         self._beats: Together[Heartbeat, News] = Together(self._beat_all, gather_seconds=GATHER_SECONDS)
         self._places: dict[tuple[str, int], Place] = {}
 
@@ -49,9 +51,10 @@ class Desk:
         return found
 
     async def report(self, owner: IncarnationId, job: JobId, about: About) -> bool:
-        """Whether it counts."""
-        with self._metrics.writing("report"):
-            counts = await self._report(owner, job, Fence(about.fence), about)
+        """Whether it counts. Where many come at once the claims do not stand in line behind them for a connection."""
+        async with self._reporting:
+            with self._metrics.writing("report"):
+                counts = await self._report(owner, job, Fence(about.fence), about)
         if not counts:
             self._metrics.claim_failed("refused")
         return counts

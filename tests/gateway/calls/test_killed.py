@@ -1,7 +1,9 @@
 """Calls over processes that are killed: a gateway, the runner, the database; and callers who hang up."""
 
 import asyncio
+import contextlib
 import signal
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
@@ -17,7 +19,7 @@ from paceline.testing import PostgresServer
 from paceline.tokens import Tokens
 from paceline_gateway.serve import GRACE_SECONDS
 from paceline_gateway.waiting import LAST_SECONDS
-from runner.process import RunnerProcess, StartRunner, there
+from runner.process import PATIENCE, RunnerProcess, StartRunner, there
 
 KEY = {"Idempotency-Key": "order-7"}
 WAIT = {"kind": "wait", "payload": "go"}
@@ -136,33 +138,43 @@ async def test_who_hangs_up_with_a_key_may_come_back(
     assert not (scratch / "cancelled").exists()
 
 
+@contextlib.asynccontextmanager
+async def bounded() -> AsyncIterator[asyncio.TaskGroup]:
+    """Calls of a gateway that may never answer: the block ends in any case, and they with it."""
+    async with asyncio.timeout(2 * PATIENCE), asyncio.TaskGroup() as calls:
+        yield calls
+
+
+@pytest.mark.timeout(4 * PATIENCE)
 async def test_a_gateway_that_leaves_sends_callers_with_a_key_away_and_answers_the_others(
     serve: Serve, caller: Called, start: StartRunner, scratch: Path, queue: Queue
 ) -> None:
     await start("r1")
     leaving, other = await serve(), await serve()
     at = await caller(leaving)
-    keyed = asyncio.create_task(at.post("/v1/call", json=WAIT, headers=KEY))
-    plain = asyncio.create_task(at.post("/v1/call", json=WAIT))
     followed = (await (await caller(other)).post("/v1/jobs", json={**WAIT, "delay_seconds": 3600})).json()["id"]
-    follower = asyncio.create_task(at.get(f"/v1/jobs/{followed}", params={"wait": 300}))
 
     async def all_wait() -> bool:
         waiting = await queue.database.value("SELECT count(*) FROM paceline.job WHERE awaited")
         return waiting == 3 and len(await begun(scratch)) == 2
 
-    await until(all_wait)
-    leaving.send(signal.SIGTERM)
-    sent_away = await keyed
-    assert (sent_away.status_code, sent_away.json()["error"]) == (503, "leaving")
-    assert sent_away.headers["retry-after"]
-    assert (await follower).json()["state"] == "scheduled"
-    again = asyncio.create_task((await caller(other)).post("/v1/call", json=WAIT, headers=KEY))
-    (scratch / "go").touch()
-    assert [(await each).json()["result"] for each in (plain, again)] == ["seen", "seen"]
+    async with bounded() as calls:
+        keyed = calls.create_task(at.post("/v1/call", json=WAIT, headers=KEY))
+        plain = calls.create_task(at.post("/v1/call", json=WAIT))
+        follower = calls.create_task(at.get(f"/v1/jobs/{followed}", params={"wait": 300}))
+        await until(all_wait)
+        leaving.send(signal.SIGTERM)
+        sent_away = await keyed
+        assert (sent_away.status_code, sent_away.json()["error"]) == (503, "leaving")
+        assert sent_away.headers["retry-after"]
+        assert (await follower).json()["state"] == "scheduled"
+        again = calls.create_task((await caller(other)).post("/v1/call", json=WAIT, headers=KEY))
+        (scratch / "go").touch()
+        assert [(await each).json()["result"] for each in (plain, again)] == ["seen", "seen"]
     assert await leaving.ended() == 0
 
 
+@pytest.mark.timeout(4 * PATIENCE)
 async def test_a_gateway_that_leaves_does_not_cut_off_a_call_that_takes_longer(
     serve: Serve, caller: Called, start: StartRunner, scratch: Path, queue: Queue
 ) -> None:
@@ -170,20 +182,22 @@ async def test_a_gateway_that_leaves_does_not_cut_off_a_call_that_takes_longer(
     assert LAST_SECONDS < GRACE_SECONDS
     await start("r1")
     leaving = await serve()
-    call = asyncio.create_task((await caller(leaving)).post("/v1/call", json={**WAIT, "timeout_seconds": 300}))
-    await begun(scratch)
-    leaving.send(signal.SIGTERM)
-    answer = await call
-    job = answer.json()["job"]
-    assert (answer.status_code, answer.json()["error"]) == (503, "leaving")
-    assert answer.json()["detail"] == f"this gateway closes, and job {job} is cancelled: ask again"
-    assert answer.headers["retry-after"]
-    assert (await there(scratch / "cancelled")).split()[0] == str(job)
+    at = await caller(leaving)
+    async with bounded() as calls:
+        call = calls.create_task(at.post("/v1/call", json={**WAIT, "timeout_seconds": 300}))
+        await begun(scratch)
+        leaving.send(signal.SIGTERM)
+        answer = await call
+        job = answer.json()["job"]
+        assert (answer.status_code, answer.json()["error"]) == (503, "leaving")
+        assert answer.json()["detail"] == f"this gateway closes, and job {job} is cancelled: ask again"
+        assert answer.headers["retry-after"]
+        assert (await there(scratch / "cancelled")).split()[0] == str(job)
 
-    async def cancelled() -> bool:
-        return await state(queue, job) == "cancelled"
+        async def cancelled() -> bool:
+            return await state(queue, job) == "cancelled"
 
-    await until(cancelled)
+        await until(cancelled)
 
 
 async def test_a_call_outlives_a_restart_of_the_database(scratch: Path) -> None:
