@@ -48,7 +48,7 @@ QUERIES = (
     "incarnation=1", "incarnation=1&want=0&wait=0", "incarnation=%31&wait=1e1", "incarnation=1&incarnation=2", "",
     "incarnation=", "incarnation=x&want=-1&wait=31", "incarnation=1&want=10001", "incarnation=1&wait=nan",
     "incarnation=1&colour=red", "incarnation=9223372036854775808", "incarnation=1.0", "incarnation=1_0",
-    "incarnation=+1", "Incarnation=1",
+    "incarnation=+1", "Incarnation=1", "incarnation=1&want=",
 )  # fmt: skip
 NUMBERS = ("7", "%37", "x", "-1", "7.0", "9223372036854775808", "", "7/8")
 SAID: tuple[BaseModel, ...] = (
