@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from paceline_gateway import call, cluster, cron, dead, docs, groups, health, jobs, pools, problem
+from paceline_gateway import call, cluster, cron, database, dead, docs, groups, health, jobs, pools, problem, tokens
 from paceline_gateway.dashboard.routes import ROUTERS
 from paceline_gateway.door import Door
 from paceline_gateway.headers import SafeHeaders
@@ -37,7 +37,7 @@ class Gateway(FastAPI):
         app = Limits(app, settings)
         if settings.origins:
             app = CORSMiddleware(
-                app, allow_origins=settings.origins, allow_methods=["GET", "POST", "PUT", "DELETE"],
+                app, allow_origins=settings.origins, allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
                 allow_headers=["Authorization", "Content-Type", "Idempotency-Key"], expose_headers=["Retry-After"],
                 max_age=600,
             )  # fmt: skip
@@ -75,7 +75,7 @@ def create_app(settings: Settings) -> FastAPI:
     docs.install(app)
     jobs.install(app)
     # most used first: each costs 15 us
-    for part in (jobs, poll, call, socket, dead, cron, pools, cluster, groups, health, docs):
+    for part in (jobs, poll, call, socket, dead, cron, pools, tokens, cluster, groups, database, health, docs):
         app.include_router(part.router)
     for router in ROUTERS:
         app.include_router(router)

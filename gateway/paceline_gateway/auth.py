@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
 import hmac
 import logging
 import math
@@ -15,7 +14,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.types import Scope
 
 from paceline.errors import PacelineError
-from paceline.tokens import SHAPE, Token, Tokens
+from paceline.tokens import SHAPE, Token, Tokens, hash_of
 from paceline_gateway.identity import Identity, TokenKind
 from paceline_gateway.known import KnownTokens
 from paceline_gateway.lockout import Lockout
@@ -52,7 +51,7 @@ class Gate:
             return ANYBODY
         shape = SHAPE.fullmatch(given)
         kind, number, secret = shape.groups() if shape else ("", "", "")
-        hashed = hashlib.sha256(secret.encode()).digest()
+        hashed = hash_of(secret)
         if address is not None and (wait := self._lockout.wait(address)) and not self._is_familiar(number, hashed):
             raise locked_out(wait)
         token = await self._find(number) if shape else None

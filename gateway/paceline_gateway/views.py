@@ -109,6 +109,8 @@ class PoolView(View):
     """A pool, and how much is in it."""
 
     name: str
+    install: str | None = Field(description="Whose it is; null while no RunnerGroup has served it.")
+    namespace: str | None
     paused: bool
     max_depth: int | None = Field(description="At so many waiting jobs enqueue is refused; null: never.")
     rate: float | None

@@ -1,5 +1,6 @@
 """What owners and operators do: limits, grants, namespaces. Each is one call, and the database asks who is calling."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,8 @@ async def database_now(database: Database) -> datetime:
     return now
 
 
-async def existing_pool(database: Database, name: str) -> PoolSeen:
-    """A pool that is there, as it stands; the functions that set something would make one of a mistyped name."""
-    found = await Reader(database).list_pools()
+def pool_named(found: Sequence[PoolSeen], name: str) -> PoolSeen:
+    """The pool of that name among those that may be read."""
     for pool in found:
         if pool.name == name:
             return pool
@@ -32,6 +32,11 @@ async def existing_pool(database: Database, name: str) -> PoolSeen:
         f'there is no pool "{name}" that this login may read (there are: {there}): '
         "a pool begins with its first job, RunnerGroup or runner"
     )
+
+
+async def existing_pool(database: Database, name: str) -> PoolSeen:
+    """A pool that is there, as it stands; the functions that set something would make one of a mistyped name."""
+    return pool_named(await Reader(database).list_pools(), name)
 
 
 async def set_pool(

@@ -9,12 +9,14 @@ from paceline_gateway import dead, jobs
 from paceline_gateway.app import create_app
 from paceline_gateway.bodies import MOST_JOBS, JobBody
 from paceline_gateway.cron import EntryBody
+from paceline_gateway.pools import KeyBody, KindBody, LimitsBody
 from paceline_gateway.settings import Settings
+from paceline_gateway.tokens import TokenBody
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/http-api.md").read_text()
 SOURCES = Path(jobs.__file__).parent
 ROUTES = [
-    (method.upper(), path.replace("{job}", "{id}"))
+    (method.upper(), path.replace("{job}", "{id}").replace("{number}", "{id}"))
     for path, methods in create_app(Settings(database_url="postgresql://nowhere/none")).openapi()["paths"].items()
     if path.startswith("/v1/")
     for method in methods
@@ -27,12 +29,15 @@ def test_every_route_is_there(method: str, path: str) -> None:
     assert f"`{method} {path}`" in shown
 
 
-@pytest.mark.parametrize("field", [*JobBody.model_fields, *EntryBody.model_fields, *dead.Which.model_fields])
+BODIES = (JobBody, EntryBody, dead.Which, LimitsBody, KindBody, KeyBody, TokenBody)
+
+
+@pytest.mark.parametrize("field", sorted({field for body in BODIES for field in body.model_fields}))
 def test_every_field_is_there(field: str) -> None:
     assert f"`{field}`" in PAGE or f'"{field}"' in PAGE
 
 
-@pytest.mark.parametrize("module", ["call", "jobs", "dead", "cron", "identity"])
+@pytest.mark.parametrize("module", ["call", "jobs", "dead", "cron", "pools", "tokens", "identity"])
 def test_every_word_of_an_error_is_there(module: str) -> None:
     words = re.findall(r'Problem\(\s*\d+, "(\w+)"', (SOURCES / f"{module}.py").read_text())
     assert words
