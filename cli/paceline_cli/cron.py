@@ -40,26 +40,24 @@ class Overlap(StrEnum):
     SKIP = "skip"
 
 
-@command(app, "list")
+@command(app, "list", source=True)
 async def list_entries(session: Session, pool: Pool = DEFAULT_POOL, again: Watch = False) -> None:
     """List the cron entries of a pool, with the next and the last tick."""
-    from paceline.admin import database_now, existing_pool
-    from paceline.cron import Cron
+    from paceline.admin import pool_named
     from paceline_cli.waiting import watch
 
-    async with session.database() as database:
+    async with session.source() as source:
 
         async def show() -> None:
-            found = await Cron(database, pool).list()
+            found = await source.list_cron(pool)
             if not found:
-                await existing_pool(database, pool)
-            now = await database_now(database)
-            session.out.rows(found, _columns(now), none=f"no cron entries in pool {pool}")
+                pool_named(await source.list_pools(), pool)
+            session.out.rows(found, _columns(await source.now()), none=f"no cron entries in pool {pool}")
 
         await watch(session, show, again)
 
 
-@command(app, "put")
+@command(app, "put", source=True)
 async def put(
     session: Session,
     name: Name,
@@ -98,8 +96,7 @@ async def put(
 
     - `paceline cron put nightly "30 2 * * *" report.build -z Europe/Berlin --overlap skip`
     """
-    from paceline.admin import database_now
-    from paceline.cron import Cron, CronEntry
+    from paceline.cron import CronEntry
     from paceline.job import NewJob
     from paceline_cli.payload import read_payload
 
@@ -109,44 +106,41 @@ async def put(
         tags=tuple(tag or ()), tolerations=tuple(toleration or ()), max_tries=max_tries, timeout=timeout,
     )  # fmt: skip
     entry = CronEntry(name=name, schedule=schedule, job=job, timezone=timezone, overlap=overlap.value, stamp=stamp)
-    async with session.database() as database:
-        next_at = await Cron(database, pool).put(entry)
-        now = await database_now(database)
+    async with session.source() as source:
+        next_at = await source.put_cron(pool, entry)
+        now = await source.now()
     session.out.tell(
         {"name": name, "pool": pool, "next_at": next_at},
         f"cron entry {name} of pool {pool} fires next {ago(next_at, now)} ({next_at:%Y-%m-%d %H:%M:%S} UTC)",
     )
 
 
-@command(app, "delete")
+@command(app, "delete", source=True)
 async def delete(session: Session, name: Name, pool: Pool = DEFAULT_POOL) -> None:
     """Delete a cron entry. Jobs that it has made stay."""
-    from paceline.cron import Cron
     from paceline.errors import NotFoundError
 
-    async with session.database() as database:
-        if not await Cron(database, pool).delete(name):
+    async with session.source() as source:
+        if not await source.delete_cron(pool, name):
             raise NotFoundError(f'pool "{pool}" has no cron entry "{name}": see paceline cron list')
     session.out.tell({"name": name, "pool": pool, "deleted": True}, f"cron entry {name} of pool {pool} is deleted")
 
 
-@command(app, "pause")
+@command(app, "pause", source=True)
 async def pause(session: Session, name: Name, pool: Pool = DEFAULT_POOL) -> None:
     """Let a cron entry rest. Ticks that pass meanwhile are not made up for."""
     await _pause(session, name, pool, True)
 
 
-@command(app, "resume")
+@command(app, "resume", source=True)
 async def resume(session: Session, name: Name, pool: Pool = DEFAULT_POOL) -> None:
     """End a pause: the next tick is the first one after now."""
     await _pause(session, name, pool, False)
 
 
 async def _pause(session: Session, name: str, pool: str, paused: bool) -> None:
-    from paceline.cron import Cron
-
-    async with session.database() as database:
-        await Cron(database, pool).pause(name, paused)
+    async with session.source() as source:
+        await source.pause_cron(pool, name, paused)
     session.out.tell(
         {"name": name, "pool": pool, "paused": paused},
         f"cron entry {name} of pool {pool} is {'paused' if paused else 'active'}",

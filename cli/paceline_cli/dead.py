@@ -13,9 +13,9 @@ from paceline_cli.output import Column, ago
 from paceline_cli.run import OUR_ERROR, Session, command
 
 if TYPE_CHECKING:
-    from paceline.database import Database
     from paceline.job import JobId
     from paceline.seen import DeadJob
+    from paceline_cli.source.port import Source
 
 BATCH: Final = 1_000
 
@@ -58,24 +58,16 @@ class Filter:
         parts = [f"{name} {value}" for name, value in given if value is not None]
         return f"in pool {self.pool}" + (f" ({', '.join(parts)})" if parts else "")
 
-    async def find(self, database: "Database", limit: int) -> "list[DeadJob]":
+    async def find(self, source: "Source", limit: int) -> "Sequence[DeadJob]":
         """The dead letters that it matches, the latest death first."""
-        from paceline.admin import database_now
-        from paceline.reading import Reader
-        from paceline_cli.jobs import in_pages
-
-        now, reader = await database_now(database), Reader(database)
-        since, until = back_from(now, self.since), back_from(now, self.until)
-
-        def page(last: "DeadJob | None", size: int) -> "Awaitable[Sequence[DeadJob]]":
-            return reader.list_dead(
-                self.pool, kind=self.kind, cause=self.cause, since=since, until=until, before=last, limit=size
-            )
-
-        return await in_pages(page, limit)
+        now = await source.now()
+        return await source.dead_letters(
+            self.pool, kind=self.kind, cause=self.cause, since=back_from(now, self.since),
+            until=back_from(now, self.until), limit=limit,
+        )  # fmt: skip
 
 
-@command(app, "list")
+@command(app, "list", source=True)
 async def list_dead(
     session: Session,
     pool: Pool = DEFAULT_POOL,
@@ -88,37 +80,35 @@ async def list_dead(
     again: Watch = False,
 ) -> None:
     """List dead letters, the latest death first."""
-    from paceline.admin import database_now
     from paceline_cli.waiting import watch
 
     wanted = Filter(None if all_pools else pool, kind, cause, since, until)
-    async with session.database() as database:
+    async with session.source() as source:
 
         async def show() -> None:
-            found = await wanted.find(database, limit)
+            found = await wanted.find(source, limit)
             none = "no dead letters" if all_pools else f"no dead letters {wanted}"
-            session.out.rows(found, _columns(await database_now(database), all_pools), none=none)
+            session.out.rows(found, _columns(await source.now(), all_pools), none=none)
 
         await watch(session, show, again)
 
 
-@command(app, "show")
+@command(app, "show", source=True)
 async def show_dead(session: Session, job: OneJob) -> None:
     """Show one dead letter: why it died, its attempts and its payload."""
     from paceline.errors import NotFoundError
     from paceline.job import JobId
-    from paceline.reading import Reader
-    from paceline_cli.jobs import show_job
+    from paceline_cli.jobs import show_one
 
-    async with session.database() as database:
-        seen = await Reader(database).job_detail(JobId(job))
+    async with session.source() as source:
+        seen = await source.job_detail(JobId(job))
         if seen is None or seen.state != "dead":
             state = "unknown" if seen is None else seen.state
             raise NotFoundError(f"job {job} is no dead letter, it is {state}: see paceline dead list")
-    await show_job(session, job)
+        await show_one(session, source, job)
 
 
-@command(app, "redrive")
+@command(app, "redrive", source=True)
 async def redrive(
     session: Session,
     ids: Ids = None,
@@ -136,14 +126,12 @@ async def redrive(
     Say which by ids, by a filter, or by --all. With a filter it asks first; --yes answers that. A dead letter whose
     dedupe key is taken by a live job stays where it is.
     """
-    from paceline.queue import Queue
-
     wanted = Filter(pool, kind, cause, since, until)
-    async with session.database() as database:
-        chosen = await _chosen(session, database, ids, wanted, everything, "redrive", yes=yes, dry_run=dry_run)
+    async with session.source() as source:
+        chosen = await _chosen(session, source, ids, wanted, everything, "redrive", yes=yes, dry_run=dry_run)
         if chosen is None:
             return 0
-        went = await _in_batches(session, "redriving", chosen, Queue(database, pool).redrive)
+        went = await _in_batches(session, "redriving", chosen, source.redrive)
     left = len(chosen) - len(went)
     text = f"{len(went):,} redriven" + (
         f", {left:,} not: no dead letter any more, or the dedupe key is taken by a live job" if left else ""
@@ -152,7 +140,7 @@ async def redrive(
     return OUR_ERROR if left and ids else 0
 
 
-@command(app, "purge")
+@command(app, "purge", source=True)
 async def purge(
     session: Session,
     ids: Ids = None,
@@ -169,14 +157,12 @@ async def purge(
 
     Say which by ids, by a filter, or by --all. With a filter it asks first; --yes answers that.
     """
-    from paceline.queue import Queue
-
     wanted = Filter(pool, kind, cause, since, until)
-    async with session.database() as database:
-        chosen = await _chosen(session, database, ids, wanted, everything, "purge", yes=yes, dry_run=dry_run)
+    async with session.source() as source:
+        chosen = await _chosen(session, source, ids, wanted, everything, "purge", yes=yes, dry_run=dry_run)
         if chosen is None:
             return 0
-        went = await _in_batches(session, "purging", chosen, Queue(database, pool).purge)
+        went = await _in_batches(session, "purging", chosen, source.purge)
     left = len(chosen) - len(went)
     text = f"{len(went):,} purged" + (f", {left:,} not: no dead letter" if left else "")
     session.out.tell({"purged": sorted(went), "not_purged": sorted(set(chosen) - set(went))}, text)
@@ -184,7 +170,7 @@ async def purge(
 
 
 async def _chosen(
-    session: Session, database: "Database", ids: list[int] | None, wanted: Filter, everything: bool, verb: str,
+    session: Session, source: "Source", ids: list[int] | None, wanted: Filter, everything: bool, verb: str,
     *, yes: bool, dry_run: bool,
 ) -> "list[JobId] | None":  # fmt: skip
     """Which ones, after asking where it must be asked; None when nothing is to be done."""
@@ -200,7 +186,7 @@ async def _chosen(
     if ids:
         chosen = [JobId(each) for each in dict.fromkeys(ids)]
     else:
-        chosen = [each.id for each in await wanted.find(database, sys.maxsize)]
+        chosen = [each.id for each in await wanted.find(source, sys.maxsize)]
     if dry_run:
         session.out.tell({"dry_run": True, verb: sorted(chosen)}, f"would {verb} {len(chosen):,}; nothing was changed")
         return None

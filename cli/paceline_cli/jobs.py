@@ -3,26 +3,24 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from paceline_cli.options import DEFAULT_POOL, AllPools, JobIds, Limit, OneJob, Pool, Watch, duration
 from paceline_cli.output import Column, Output, ago, span
 from paceline_cli.run import OUR_ERROR, Session, command
+from paceline_cli.source.pages import in_pages
 
 if TYPE_CHECKING:
     from paceline.job import JobId
     from paceline.seen import Attempt, JobDetail, JobSeen
     from paceline_cli.source.port import Source
 
-T = TypeVar("T")
 JobsNamespace = Annotated[
     str | None,
     typer.Option("--namespace", "-n", metavar="NAME", help="All pools that groups of this namespace serve."),
 ]
-PAGE: Final = 1_000
-"""The longest page that the database gives."""
 
 app = typer.Typer(no_args_is_help=True, help="Look at jobs, cancel them, try them again, wait for them.")
 
@@ -34,18 +32,6 @@ class State(StrEnum):
     BLOCKED = "blocked"
     READY = "ready"
     RUNNING = "running"
-
-
-async def in_pages(page: "Callable[[T | None, int], Awaitable[Sequence[T]]]", limit: int) -> list[T]:
-    """As many rows as wanted; `page` is asked with the last row of the page before."""
-    found: list[T] = []
-    while len(found) < limit:
-        size = min(PAGE, limit - len(found))
-        more = await page(found[-1] if found else None, size)
-        found += more
-        if len(more) < size:
-            break
-    return found
 
 
 @command(app, "list", source=True)
@@ -88,15 +74,7 @@ async def show_job(session: Session, job: OneJob, again: Watch = False) -> None:
     from paceline_cli.waiting import watch
 
     async with session.source() as source:
-
-        async def show() -> None:
-            seen, attempts = await found_job(source, job)
-            if session.out.json:
-                session.out.write_json({**_dict(seen), "attempts": attempts})
-            else:
-                draw_job(session.out, seen, attempts, await source.now())
-
-        await watch(session, show, again)
+        await watch(session, lambda: show_one(session, source, job), again)
 
 
 @command(app, "cancel", source=True)
@@ -178,6 +156,15 @@ async def _page(
         ),
         limit,
     )
+
+
+async def show_one(session: Session, source: "Source", job: int) -> None:
+    """A job in the form that was asked for."""
+    seen, attempts = await found_job(source, job)
+    if session.out.json:
+        session.out.write_json({**_dict(seen), "attempts": attempts})
+    else:
+        draw_job(session.out, seen, attempts, await source.now())
 
 
 async def found_job(source: "Source", job: int) -> "tuple[JobDetail, Sequence[Attempt]]":

@@ -27,17 +27,16 @@ def burst_for(rate: float | None, burst: float | None) -> float | None:
     return burst if burst is not None or rate is None else max(1.0, rate)
 
 
-@command(app, "list")
+@command(app, "list", source=True)
 async def list_pools(session: Session, again: Watch = False) -> None:
     """List the pools that the login may read, and how much is in them."""
-    from paceline.reading import Reader
     from paceline_cli.pool_view import POOLS
     from paceline_cli.waiting import watch
 
-    async with session.database() as database:
+    async with session.source() as source:
 
         async def show() -> None:
-            found = await Reader(database).list_pools()
+            found = await source.list_pools()
             session.out.rows(found, POOLS, none="no pools yet: a pool begins with its first job or RunnerGroup")
             if any(pool.capped for pool in found):
                 session.out.note("a count of 10,000 means: at least so many")
@@ -45,30 +44,28 @@ async def list_pools(session: Session, again: Watch = False) -> None:
         await watch(session, show, again)
 
 
-@command(app, "show")
+@command(app, "show", source=True)
 async def show_pool(session: Session, named: NamedPool = None, pool: Pool = DEFAULT_POOL, again: Watch = False) -> None:
     """Show a pool: its limits, its runners, and jobs that no runner could claim, with the reason."""
-    from paceline.admin import database_now, existing_pool
-    from paceline.reading import Reader
+    from paceline.admin import pool_named
     from paceline_cli.pool_view import as_json, draw_pool
     from paceline_cli.waiting import watch
 
     pool = chosen_pool(named, pool)
-    async with session.database() as database:
-        reader = Reader(database)
+    async with session.source() as source:
 
         async def show() -> None:
-            seen = await existing_pool(database, pool)
-            runners, stuck = await reader.list_runners(pool), await reader.unclaimable(pool)
+            seen = pool_named(await source.list_pools(), pool)
+            runners, stuck = await source.list_runners(pool), await source.unclaimable(pool)
             if session.out.json:
                 session.out.write_json(as_json(seen, runners, stuck))
             else:
-                draw_pool(session.out, seen, runners, stuck, await database_now(database))
+                draw_pool(session.out, seen, runners, stuck, await source.now())
 
         await watch(session, show, again)
 
 
-@command(app, "set")
+@command(app, "set", source=True)
 async def set_limits(
     session: Session,
     named: NamedPool = None,
@@ -86,7 +83,7 @@ async def set_limits(
     - `paceline pool set builds --max-depth 100000 --rate 50 --burst 200`
     - `paceline pool set builds --rate none`
     """
-    from paceline import admin
+    from paceline.admin import pool_named
 
     pool = chosen_pool(named, pool)
     if max_depth is None and rate is None and burst is None:
@@ -95,20 +92,20 @@ async def set_limits(
         )
     if burst is not None and rate is not None and rate < 0:
         raise typer.BadParameter("it goes with the rate (leave it out)", param_hint="'--burst'")
-    async with session.database() as database:
+    async with session.source() as source:
         if not create:
-            seen = await admin.existing_pool(database, pool)
+            seen = pool_named(await source.list_pools(), pool)
             if burst is not None and rate is None and seen.rate is None:
                 raise typer.BadParameter(f"pool {pool} has no rate (give --rate too)", param_hint="'--burst'")
-        await admin.set_pool(database, pool, max_depth=max_depth, rate=rate, burst=burst_for(rate, burst))
-        seen = await admin.existing_pool(database, pool)
+        await source.set_pool(pool, max_depth=max_depth, rate=rate, burst=burst_for(rate, burst))
+        seen = pool_named(await source.list_pools(), pool)
     session.out.tell(
         {"pool": pool, "max_depth": seen.max_depth, "rate": seen.rate, "burst": seen.burst},
         f"pool {pool} has max-depth {number(seen.max_depth)}, rate {number(seen.rate)}, burst {number(seen.burst)}",
     )
 
 
-@command(app, "kind-rate")
+@command(app, "kind-rate", source=True)
 async def set_kind_rate(
     session: Session,
     kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind of jobs that is limited.")],
@@ -118,13 +115,13 @@ async def set_kind_rate(
     create: Create = False,
 ) -> None:
     """Limit how many jobs of a kind start per second, over all runners of the pool."""
-    from paceline import admin
+    from paceline.admin import pool_named
 
     burst = burst_for(rate, burst)
-    async with session.database() as database:
+    async with session.source() as source:
         if not create:
-            await admin.existing_pool(database, pool)
-        await admin.set_kind(database, pool, kind, rate, burst)
+            pool_named(await source.list_pools(), pool)
+        await source.set_kind(pool, kind, rate, burst)
     told = None if rate < 0 else rate
     session.out.tell(
         {"pool": pool, "kind": kind, "rate": told, "burst": None if told is None else burst},
@@ -133,7 +130,7 @@ async def set_kind_rate(
     )
 
 
-@command(app, "key")
+@command(app, "key", source=True)
 async def set_key(
     session: Session,
     key: Annotated[str, typer.Argument(metavar="KEY", help="The concurrency key, as enqueue --key names it.")],
@@ -152,60 +149,56 @@ async def set_key(
 
     What is not given, or "none", is no limit afterwards.
     """
-    from paceline import admin
+    from paceline.admin import pool_named
 
     if most is None and rate is None:
         raise typer.BadParameter("give --limit, --rate or both", param_hint="'--limit'")
     running, per_second = (value if value is not None and value > 0 else None for value in (most, rate))
-    async with session.database() as database:
+    async with session.source() as source:
         if not create:
-            await admin.existing_pool(database, pool)
+            pool_named(await source.list_pools(), pool)
         burst = burst_for(per_second, burst if per_second else None)
-        await admin.set_key(database, pool, key, None if running is None else int(running), per_second, burst)
+        await source.set_key(pool, key, None if running is None else int(running), per_second, burst)
     session.out.tell(
         {"pool": pool, "key": key, "limit": running, "rate": per_second, "burst": burst},
         f"key {key} of pool {pool} has limit {number(running)}, rate {number(per_second)}",
     )
 
 
-@command(app, "pause")
+@command(app, "pause", source=True)
 async def pause(session: Session, named: NamedPool = None, pool: Pool = DEFAULT_POOL) -> None:
     """Let nobody claim from a pool. What runs goes on, and jobs can be enqueued."""
     await _pause(session, chosen_pool(named, pool), True)
 
 
-@command(app, "resume")
+@command(app, "resume", source=True)
 async def resume(session: Session, named: NamedPool = None, pool: Pool = DEFAULT_POOL) -> None:
     """End the pause of a pool."""
     await _pause(session, chosen_pool(named, pool), False)
 
 
 async def _pause(session: Session, pool: str, paused: bool) -> None:
-    from paceline.admin import existing_pool
-    from paceline.queue import Queue
+    from paceline.admin import pool_named
 
-    async with session.database() as database:
-        await existing_pool(database, pool)
-        queue = Queue(database, pool)
-        await (queue.pause() if paused else queue.resume())
+    async with session.source() as source:
+        pool_named(await source.list_pools(), pool)
+        await source.pause_pool(pool, paused)
     session.out.tell({"pool": pool, "paused": paused}, f"pool {pool} is {'paused' if paused else 'active'}")
 
 
-@command(app, "health")
+@command(app, "health", source=True)
 async def health(session: Session, again: Watch = False) -> None:
     """Show how well the database is: who holds vacuum back, and whether the housekeeping is done."""
-    from paceline.admin import database_now
-    from paceline.reading import Reader
     from paceline_cli.pool_view import draw_health
     from paceline_cli.waiting import watch
 
-    async with session.database() as database:
+    async with session.source() as source:
 
         async def show() -> None:
-            seen = await Reader(database).health()
+            seen = await source.health()
             if session.out.json:
                 session.out.write_json(seen)
             else:
-                draw_health(session.out, seen, await database_now(database))
+                draw_health(session.out, seen, await source.now())
 
         await watch(session, show, again)

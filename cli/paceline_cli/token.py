@@ -22,7 +22,7 @@ _WHOLE = re.compile(r"(?:rk|pk|ak)_([0-9a-z]{12})(?:_.*)?", re.DOTALL)
 app = typer.Typer(no_args_is_help=True, help="Tokens for a gateway: make, list, revoke.")
 
 
-@command(app, "create")
+@command(app, "create", source=True)
 async def create(
     session: Session,
     runner: Annotated[str | None, typer.Option(metavar="NAME", help="For the runner of this name.")] = None,
@@ -41,39 +41,39 @@ async def create(
 ) -> None:
     """Make a token. It is shown once: only its hash is kept.
 
+    Through a gateway only an admin's token makes others, and none that does more, for more pools, or for longer.
+
     - `paceline token create --runner laptop --group ci/builds`
     - `paceline token create --producer --pool builds --expires 90d`
     - `paceline token create --admin --read-only --note dashboard`
     """
-    from paceline.tokens import Tokens
+    from paceline.tokens import NewToken
 
     if (runner is not None) + producer + admin != 1:
         raise typer.BadParameter("say for whom: --runner NAME, --producer or --admin (one of them)")
     if read_only and not admin:
         raise typer.BadParameter("it goes with --admin", param_hint="'--read-only'")
     namespace, _, name = (group or "").rpartition("/")
-    async with session.database() as database:
-        token = await Tokens(database).create(
-            "rk" if runner else "pk" if producer else "ak", pool=pool, group=name or None,
-            namespace=(namespace or "default") if group else "", install=install, runner=runner, read_only=read_only,
-            note=note, expires=expires,
-        )  # fmt: skip
+    new = NewToken(
+        kind="rk" if runner else "pk" if producer else "ak", pool=pool, group=name or None,
+        namespace=(namespace or "default") if group else "", install=install, runner=runner, read_only=read_only,
+        note=note, expires=expires,
+    )  # fmt: skip
+    async with session.source() as source:
+        token = await source.create_token(new)
     session.out.tell({"token": token, "id": token.split("_")[1]}, token)
     session.out.note("keep it now: it is not shown again")
 
 
-@command(app, "list")
+@command(app, "list", source=True)
 async def list_tokens(session: Session) -> None:
     """List tokens, the newest first; their secrets are nowhere to be had."""
-    from paceline.admin import database_now
-    from paceline.tokens import Tokens
-
-    async with session.database() as database:
-        found, now = await Tokens(database).list(), await database_now(database)
+    async with session.source() as source:
+        found, now = await source.list_tokens(), await source.now()
     session.out.rows(found, _columns(now), none="no tokens: make one with paceline token create")
 
 
-@command(app, "revoke")
+@command(app, "revoke", source=True)
 async def revoke(
     session: Session,
     ids: Annotated[list[str], typer.Argument(metavar="ID", help="Ids of tokens, as the list shows them.")],
@@ -83,21 +83,20 @@ async def revoke(
     A whole token is taken for its id; its secret is not shown again.
     """
     from paceline.errors import NotFoundError
-    from paceline.tokens import Tokens
 
     numbers = list(dict.fromkeys(_id(place, each, session) for place, each in enumerate(ids, 1)))
     done: dict[str, list[str]] = {"revoked": [], "revoked_before": [], "unknown": []}
-    async with session.database() as database:
+    async with session.source() as source:
         for number in numbers:
             try:
-                word = "revoked" if await Tokens(database).revoke(number) else "revoked_before"
+                word = "revoked" if await source.revoke_token(number) else "revoked_before"
             except NotFoundError:
                 word = "unknown"
             done[word].append(number)
     said = [(len(done["revoked"]), "revoked"), (len(done["revoked_before"]), "had been before")]
     session.out.tell(done, ", ".join(f"{many} {what}" for many, what in said if many) or "nothing was revoked")
     if done["unknown"]:
-        raise NotFoundError(f"there is no token {', '.join(done['unknown'])} that this login may revoke: see the list")
+        raise NotFoundError(f"there is no token {', '.join(done['unknown'])} that you may revoke: see the list")
 
 
 def _id(place: int, given: str, session: Session) -> str:

@@ -6,11 +6,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from paceline.cron import CronEntry, CronStatus
     from paceline.job import JobId
     from paceline.scaling import DecisionSeen, GroupFound
     from paceline.seen import (
         Attempt,
+        DeadJob,
         GroupSnapshot,
+        Health,
         JobDetail,
         JobSeen,
         LiveState,
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
         RunnerSeen,
         Unclaimable,
     )
+    from paceline.tokens import NewToken, TokenSeen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +37,7 @@ class Led:
 
 
 class Source(Protocol):
-    """Reads the queue, and does the few things that a person does to it. Errors are PacelineErrors."""
+    """Reads the queue, and does what a person does to it. Errors are PacelineErrors."""
 
     @property
     def place(self) -> str:
@@ -97,4 +101,69 @@ class Source(Protocol):
 
     async def clear(self, group: str, *, install: str | None = None) -> Led:
         """End a promotion."""
+        ...
+
+    async def dead_letters(
+        self, pool: str | None = None, *, kind: str | None = None, cause: str | None = None,
+        since: datetime | None = None, until: datetime | None = None, limit: int = 100,
+    ) -> "Sequence[DeadJob]":  # fmt: skip
+        """Dead letters, the latest death first."""
+        ...
+
+    async def redrive(self, jobs: "Sequence[JobId]") -> "list[JobId]":
+        """Put dead letters back; those that went."""
+        ...
+
+    async def purge(self, jobs: "Sequence[JobId]") -> "list[JobId]":
+        """Delete dead letters for good; those that went."""
+        ...
+
+    async def list_cron(self, pool: str) -> "Sequence[CronStatus]":
+        """The cron entries of a pool, by name."""
+        ...
+
+    async def put_cron(self, pool: str, entry: "CronEntry") -> datetime:
+        """Make or change a cron entry; when it fires next."""
+        ...
+
+    async def delete_cron(self, pool: str, name: str) -> bool:
+        """Whether there was one."""
+        ...
+
+    async def pause_cron(self, pool: str, name: str, paused: bool) -> None:
+        """Let a cron entry rest, or end that."""
+        ...
+
+    async def set_pool(
+        self, pool: str, *, max_depth: int | None = None, rate: float | None = None, burst: float | None = None
+    ) -> None:
+        """None leaves a limit as it is, a negative number takes it away."""
+        ...
+
+    async def set_kind(self, pool: str, kind: str, rate: float, burst: float | None) -> None:
+        """The rate of a kind; a negative one takes it away."""
+        ...
+
+    async def set_key(self, pool: str, key: str, limit: int | None, rate: float | None, burst: float | None) -> None:
+        """Both limits of a key; None is no limit."""
+        ...
+
+    async def pause_pool(self, pool: str, paused: bool) -> None:
+        """Let nobody claim from a pool, or end that."""
+        ...
+
+    async def health(self) -> "Health":
+        """How well the database is."""
+        ...
+
+    async def list_tokens(self) -> "Sequence[TokenSeen]":
+        """The tokens that may be managed, the newest first."""
+        ...
+
+    async def create_token(self, new: "NewToken") -> str:
+        """Make a token; nobody shows it again."""
+        ...
+
+    async def revoke_token(self, number: str) -> bool:
+        """Make a token worth nothing; whether nobody had done so before. NotFoundError: there is none."""
         ...

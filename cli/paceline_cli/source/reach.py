@@ -71,7 +71,7 @@ async def _dialled(reach: Reach) -> "AsyncIterator[Source]":
     if token is None:
         raise InvalidInputError(NO_TOKEN)
     dialled, url = _dialled_class(), reach.gateway or ""
-    from paceline_cli.source.dialled import proxy_for
+    from paceline_cli.source.http import proxy_for
 
     async with dialled(url, token, ca=reach.gateway_ca, proxy=proxy_for(url)) as source:
         yield source

@@ -2,38 +2,15 @@
 
 import json
 import tarfile
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeAlias
-
-import pytest
 
 from gateway.conftest import Site
-from paceline.claims import Finished, Incarnation
+from gateway.plugin.conftest import Ask, Crew
+from paceline.claims import Finished
 from paceline.database import Database
 from paceline.job import NewJob
 from paceline.queue import Queue
-from postgres.cli.process import Ran, run_cli, unpacked
-
-Crew = tuple[Incarnation, Incarnation]
-Ask: TypeAlias = Callable[..., Awaitable[Ran]]
-
-
-@pytest.fixture(params=["the database", "a gateway"])
-async def ask(request: pytest.FixtureRequest, site: Site, migrated: str, tmp_path: Path) -> Ask:
-    nowhere = str(tmp_path / "no-kubeconfig")
-    if request.param == "the database":
-
-        async def direct(*words: object) -> Ran:
-            return await run_cli(migrated, *words, KUBECONFIG=nowhere)
-
-        return direct
-    address, token = await site.start(), await site.tokens.create("ak")
-
-    async def dialled(*words: object) -> Ran:
-        return await run_cli("", *words, "--gateway", address, PACELINE_TOKEN=token, KUBECONFIG=nowhere)
-
-    return dialled
+from postgres.cli.process import run_cli, unpacked
 
 
 async def test_jobs_are_listed_shown_and_cancelled(ask: Ask, queue: Queue, crew: Crew) -> None:

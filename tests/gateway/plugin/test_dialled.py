@@ -10,6 +10,7 @@ from paceline.errors import GatewayError, InvalidInputError, NotAllowedError
 from paceline.job import JobId
 from paceline.queue import Queue
 from paceline.testing.scratch import free_ports
+from paceline.tokens import NewToken
 from paceline_cli.source.dialled import Dialled
 
 
@@ -72,3 +73,18 @@ async def test_what_the_gateway_has_of_another_pool_is_not_there(site: Site, add
     async with Dialled(address, await site.tokens.create("ak", pool="shop")) as source:
         assert await source.job_detail(job) is None
         assert await source.cancel(JobId(job)) == "unknown"
+
+
+@pytest.mark.parametrize("name", ["..", "reports/../nightly", "./nightly"])
+async def test_a_name_that_would_be_another_one_in_a_url_is_not_sent(site: Site, address: str, name: str) -> None:
+    async with Dialled(address, await site.tokens.create("ak")) as source:
+        with pytest.raises(InvalidInputError, match="use --database-url"):
+            await source.delete_cron("default", name)
+
+
+async def test_a_token_that_may_not_make_others_is_told_and_not_shown(site: Site, address: str) -> None:
+    mine = await site.tokens.create("ak", pool="builds")
+    async with Dialled(address, mine) as source:
+        with pytest.raises(NotAllowedError, match='this token is for pool "builds"') as found:
+            await source.create_token(NewToken(kind="ak", pool="shop"))
+    assert mine.split("_", 2)[2] not in str(found.value)

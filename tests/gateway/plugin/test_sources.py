@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from paceline.claims import Failed, Incarnation
+from gateway.plugin.conftest import Crew
+from paceline.claims import Failed
+from paceline.cron import Cron, CronEntry
 from paceline.database import Database
 from paceline.errors import NotEligibleError, NotFoundError
 from paceline.job import JobId, NewJob
@@ -12,9 +14,9 @@ from paceline.operating import Operating
 from paceline.queue import Queue
 from paceline.reading import Reader
 from paceline.scaling import DecisionSeen, ScalingKept
+from paceline.seen import PoolSeen
+from paceline.tokens import NewToken, Tokens
 from paceline_cli.source.port import Led, Source
-
-Crew = tuple[Incarnation, Incarnation]
 
 
 async def test_groups_and_runners_are_told_with_all_that_is_known(
@@ -126,3 +128,109 @@ async def test_its_clock_is_near_the_databases(source: Source, database: Databas
     true: datetime = await database.value("SELECT clock_timestamp()")
     assert abs(await source.now() - true) < timedelta(seconds=60)
     assert source.place.startswith(("the database ", "the gateway "))
+
+
+async def test_dead_letters_are_listed_put_back_and_deleted(
+    source: Source, database: Database, queue: Queue, crew: Crew
+) -> None:
+    made = await queue.enqueue_many([NewJob(kind="mail", payload={"n": n}, key=str(n)) for n in range(3)])
+    for _ in made:
+        await crew[0].fail([Failed(job, "it broke") for job in (await crew[0].step(1)).jobs])
+    first, second, third = [each.id for each in made]
+    found = await source.dead_letters("builds")
+    assert list(found) == list(await Reader(database).list_dead("builds"))
+    assert [each.id for each in found] == [third, second, first]
+    assert [each.id for each in await source.dead_letters("builds", limit=2)] == [third, second]
+    assert [each.id for each in await source.dead_letters(since=found[1].died_at)] == [third, second]
+    assert [each.id for each in await source.dead_letters(until=found[2].died_at)] == [first]
+    assert await source.dead_letters("builds", kind="other") == await source.dead_letters(cause="Poison") == []
+    assert await source.redrive([first, JobId(999)]) == [first]
+    assert await source.purge([second, first]) == [second]
+    assert [each.id for each in await source.dead_letters("builds")] == [third]
+
+
+async def test_dead_letters_come_in_pages_of_any_size(source: Source, database: Database, queue: Queue) -> None:
+    made = [each.id for each in await queue.enqueue_many([NewJob(kind="mail")] * 1100)]
+    await database.value("SELECT paceline.bury($1, 'Failed', 'it broke', 1, 0)", made)
+    assert {each.id for each in await source.dead_letters("builds", limit=1050)} < set(made)
+    assert {each.id for each in await source.dead_letters("builds", limit=10**9)} == set(made)
+
+
+ENTRY = CronEntry(
+    name="reports/daily:eu.west", schedule="30 2 * * *", timezone="Europe/Berlin", overlap="skip", stamp="tick",
+    job=NewJob(
+        kind="report", payload={"size": 3}, priority=7, delay=timedelta(seconds=1.5), expires_in=timedelta(hours=1),
+        key="report", key_limit=2, tags=("gpu", "linux"), tolerations=("gpu=bad:NoClaim", "spot"), max_tries=2,
+        max_losses=1, timeout=timedelta(seconds=90.25),
+    ),
+)  # fmt: skip
+
+
+async def test_cron_entries_are_put_listed_paused_and_deleted(source: Source, database: Database, queue: Queue) -> None:
+    plain = CronEntry(name="hourly", schedule="0 * * * *", job=NewJob(kind="mail", dedupe="one"))
+    for entry in (plain, ENTRY):
+        next_at = await source.put_cron("builds", entry)
+        assert next_at == {each.name: each.next_at for each in await Cron(database, "builds").list()}[entry.name]
+    assert tuple(await source.list_cron("builds")) == await Cron(database, "builds").list()
+    await source.pause_cron("builds", ENTRY.name, True)
+    assert [each.paused for each in await source.list_cron("builds")] == [False, True]
+    await source.pause_cron("builds", ENTRY.name, False)
+    assert [each.paused for each in await source.list_cron("builds")] == [False, False]
+    with pytest.raises(NotFoundError, match='has no cron entry "none"'):
+        await source.pause_cron("builds", "none", True)
+    assert (await source.delete_cron("builds", ENTRY.name), await source.delete_cron("builds", "none")) == (True, False)
+    assert [each.name for each in await source.list_cron("builds")] == ["hourly"]
+
+
+async def test_pools_are_limited_and_paused(source: Source, database: Database, queue: Queue) -> None:
+    async def seen() -> PoolSeen:
+        assert await source.list_pools() == await Reader(database).list_pools()
+        (found,) = await source.list_pools()
+        return found
+
+    await source.set_pool("builds", max_depth=5, rate=0.5, burst=2)
+    assert ((await seen()).max_depth, (await seen()).rate, (await seen()).burst) == (5, 0.5, 2)
+    await source.set_pool("builds", rate=-1)
+    assert ((await seen()).max_depth, (await seen()).rate) == (5, None)
+    await source.set_pool("builds", max_depth=-1)
+    assert (await seen()).max_depth is None
+    await source.set_kind("builds", "a/../b", 5, 20)
+    assert await database.value("SELECT (name, rate, burst)::text FROM paceline.kind") == "(a/../b,5,20)"
+    await source.set_kind("builds", "a/../b", -1, None)
+    assert await database.value("SELECT (rate, burst)::text FROM paceline.kind") == "(,)"
+    await source.set_key("builds", "../ann?x=%2F", 3, 2, None)
+    assert await database.value("SELECT (name, max_running, rate)::text FROM paceline.key") == "(../ann?x=%2F,3,2)"
+    await source.pause_pool("builds", True)
+    assert (await seen()).paused is True
+    await source.pause_pool("builds", False)
+    assert (await seen()).paused is False
+
+
+async def test_a_pool_says_whose_it_is(source: Source, crew: Crew) -> None:
+    (pool,) = await source.list_pools()
+    assert (pool.install, pool.namespace) == ("main", "ci")
+
+
+async def test_how_well_the_database_is_is_told(source: Source, database: Database) -> None:
+    found, known = await source.health(), await Reader(database).health()
+    assert (found.holders, found.history_late, found.last_vacuum) == (known.holders, known.history_late, None)
+    assert abs(found.partition_days - known.partition_days) < 1
+
+
+async def test_tokens_are_made_listed_and_revoked(source: Source, database: Database, queue: Queue) -> None:
+    await database.value("SELECT paceline.put_group('main', 'ci', 'builds', 'fast')")
+    new = NewToken(
+        kind="rk", group="builds", namespace="ci", install="main", runner="laptop", note="for ann",
+        expires=timedelta(hours=1),
+    )  # fmt: skip
+    made = [await source.create_token(each) for each in (new, NewToken(kind="ak", pool="builds", read_only=True))]
+    assert list(await source.list_tokens()) == await Tokens(database).list()
+    looking, runner = [each for each in await source.list_tokens() if each.id in {one.split("_")[1] for one in made}]
+    assert (runner.namespace, runner.group, runner.runner, runner.note) == ("ci", "builds", "laptop", "for ann")
+    assert runner.expires_at is not None
+    assert (looking.pool, looking.read_only, looking.expires_at) == ("builds", True, None)
+    assert (await source.revoke_token(runner.id), await source.revoke_token(runner.id)) == (True, False)
+    with pytest.raises(NotFoundError, match="there is no token"):
+        await source.revoke_token("0" * 12)
+    with pytest.raises(NotFoundError, match="there is no RunnerGroup ci/none"):
+        await source.create_token(NewToken(kind="rk", group="none", namespace="ci", runner="laptop"))

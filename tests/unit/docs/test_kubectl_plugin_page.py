@@ -16,6 +16,9 @@ PAGE = (REPOSITORY / "docs/reference/kubectl-plugin.md").read_text()
         "status", "top", "explain", "logs", "jobs list", "jobs show", "jobs cancel", "jobs retry", "drain", "undrain",
         "taint", "untaint", "pause", "resume", "restart", "rollout status", "rollout pause", "rollout resume",
         "rollout history", "rollout undo", "promote", "token create", "token list", "token revoke", "report",
+        "dead list", "dead show", "dead redrive", "dead purge", "cron list", "cron put", "cron delete", "cron pause",
+        "cron resume", "pool list", "pool show", "pool pause", "pool resume", "pool set", "pool kind-rate", "pool key",
+        "pool health",
     ],
 )  # fmt: skip
 def test_every_command_is_there(command: str) -> None:
