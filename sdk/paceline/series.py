@@ -44,9 +44,9 @@ class Sample:
     draining: int
     desired: int | None
     """Runners that the operator last decided on; None: nobody decides."""
-    done: int
-    """Attempts that ended well."""
-    failed: int
+    done: int | None
+    """Attempts that ended well; None for the last of several samples together, while others of it are to come."""
+    failed: int | None
 
 
 async def list_samples(database: Database, pool: str, span: timedelta, points: int = POINTS) -> list[Sample]:

@@ -1,13 +1,16 @@
 """Signing in: a cookie that scripts cannot read and other sites cannot use."""
 
+import ssl
 from http.cookies import Morsel, SimpleCookie
+from pathlib import Path
 
 import httpx
 import pytest
 
 from dashboard.conftest import API, MARKED, signed_in
 from gateway.conftest import Client, until
-from gateway.door.conftest import Door
+from gateway.door.conftest import Door, StartGateway
+from paceline_dev.pki import Authority
 from paceline_gateway.door import COOKIE, MARK
 
 SESSION = f"{API}/session"
@@ -116,3 +119,21 @@ async def test_who_may_only_look_changes_nothing(guest: Client, method: str, pat
     body = {"taints": ""} if "taints" in path else {"all": True} if "dead" in path else None
     answer = await guest.request(method, f"{API}/{path}", json=body)
     assert (answer.status_code, answer.json()["error"]) == (403, "read_only")
+
+
+async def test_where_the_gateway_serves_tls_itself_the_cookie_is_secure(
+    site: Door, start: StartGateway, tmp_path: Path
+) -> None:
+    authority = Authority(tmp_path, "ca")
+    pair = authority.issue("gateway", addresses=["127.0.0.1"])
+    gateway = await start("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
+    trust = ssl.create_default_context(cafile=authority.certificate)
+    address = gateway.address.replace("http", "https")
+    async with httpx.AsyncClient(base_url=address, verify=trust, headers=MARKED, timeout=40) as client:
+        token = await site.tokens.create("ak")
+        answer = await sign_in(client, token)
+        assert (answer.status_code, cookie_of(answer)["secure"]) == (204, True)
+        assert (await client.get(SESSION)).json()["token"] == token.split("_")[1], "the cookie alone says who it is"
+        gone = await client.delete(SESSION)
+        assert (gone.status_code, cookie_of(gone)["secure"]) == (204, True)
+        assert (await client.get(SESSION)).status_code == 401

@@ -45,7 +45,9 @@ async def build(database: Database) -> Scene:
     await _builds(database, groups["builds"], now)
     dead = await _mail(database)
     await _others(database)
-    await database.value("UPDATE paceline.tick SET sampled_at = '-infinity'")
+    # what was done goes on as it was in the hour before: the next sample is of the last ten seconds
+    await database.value("UPDATE paceline.flow SET at = clock_timestamp() - interval '5 seconds'")
+    await database.value("UPDATE paceline.tick SET sampled_at = clock_timestamp() - interval '10 seconds'")
     return Scene(dead)
 
 
@@ -64,7 +66,7 @@ async def _crew(database: Database, pool: str, number: int) -> list[Incarnation]
 
 async def _builds(database: Database, group: int, now: datetime) -> None:
     queue = Queue(database, "builds")
-    await queue.enqueue_many([NewJob(kind=KINDS[n % 3], priority=n % 10) for n in range(420)])
+    await queue.enqueue_many([NewJob(kind=KINDS[n % 3], priority=n % 10) for n in range(462)])
     await queue.enqueue_many([NewJob(kind=KINDS[0], delay=timedelta(hours=2)) for _ in range(35)])
     await queue.enqueue_many([NewJob(kind=KINDS[2], key="tenant-7") for _ in range(12)])
     crew = await _crew(database, "builds", 8)

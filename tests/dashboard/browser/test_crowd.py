@@ -23,15 +23,23 @@ COUNT = """
   seen.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
   setTimeout(() => { seen.disconnect(); done(changed); }, 6500);
 })"""
+DRAWN = """
+new MutationObserver((_, seen) => {
+  if (!document.querySelector("main tbody tr")) return;
+  window.drawnAt = performance.now();
+  seen.disconnect();
+}).observe(document, { subtree: true, childList: true });"""
+"""From the beginning of the request for the page to its first row."""
 WORK = """
 () => new Promise((done) => {
   const tasks = [];
-  new PerformanceObserver((list) => tasks.push(...list.getEntries().map((each) => each.duration)))
+  new PerformanceObserver((list) => tasks.push(...list.getEntries()))
     .observe({ type: "longtask", buffered: true });
-  const [page] = performance.getEntriesByType("navigation");
   setTimeout(() => done({
-    interactive_ms: page.domInteractive, loaded_ms: page.loadEventEnd, longest_task_ms: Math.max(0, ...tasks),
-    long_tasks: tasks.length, elements: document.querySelectorAll("*").length,
+    interactive_ms: Math.max(window.drawnAt, ...tasks.filter((each) => each.startTime < window.drawnAt)
+      .map((each) => each.startTime + each.duration)),
+    longest_task_ms: Math.max(0, ...tasks.map((each) => each.duration)), long_tasks: tasks.length,
+    elements: document.querySelectorAll("*").length,
   }), 6500);
 })"""
 FIGURES = REPOSITORY / "build" / "dashboard.json"
@@ -69,9 +77,11 @@ async def test_pages_are_bounded_however_much_there_is(visit: Visit, queue: Queu
 
 
 async def test_an_update_touches_what_changed_and_no_more(visit: Visit, queue: Queue) -> None:
-    await queue.enqueue_many([NewJob(kind="mail") for _ in range(1000)])
+    await queue.enqueue_many([NewJob(kind="mail") for _ in range(10_000)])
     await queue.database.value(RUNNERS)
     await visit.go("#/runners")
+    await visit.page.add_init_script(DRAWN)
+    await visit.page.reload()
     await expect(visit.page.get_by_text("500 runners")).to_be_visible()
     changed = int(await visit.page.evaluate(COUNT))
     assert 0 < changed < 400, "fifty rows have one cell that ages, and three beats change a few texts"

@@ -17,6 +17,12 @@ INSERT INTO paceline.pool_sample (pool, taken_at, seconds, ready, scheduled, blo
                                   busy, idle, draining, desired, done, failed)
 SELECT p.id, clock_timestamp() - n * interval '10 seconds', 10, 40 + n, 5, 2, 8, 1, 12, 2, 1, 0, 3, 50, 2
   FROM paceline.pool p, generate_series(1, 300) n WHERE p.name = 'builds'"""
+AHEAD = """
+INSERT INTO paceline.pool_sample (pool, taken_at, seconds, ready, scheduled, blocked, running, dead, busy, idle,
+                                  draining, done, failed)
+SELECT p.id, clock_timestamp() + interval '1 hour', 10, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0
+  FROM paceline.pool p WHERE p.name = 'builds'"""
+"""Of a stretch that is not over for as long as any test takes."""
 
 
 async def test_without_a_pool_the_page_says_how_to_begin(visit: Visit) -> None:
@@ -106,6 +112,19 @@ async def test_a_decision_is_explained_where_the_pointer_is_and_by_the_keyboard(
     await page.keyboard.press("ArrowLeft")
     await expect(tip).to_be_visible()
     await expect(plot).to_have_attribute("aria-label", re.compile("Runners, now: Busy 2, Idle 1"))
+
+
+async def test_a_stretch_that_is_not_over_is_no_fall_of_throughput(visit: Visit, queue: Queue) -> None:
+    await queue.database.value("UPDATE paceline.tick SET sampled_at = 'infinity'")  # no samples but these
+    await queue.enqueue("mail")
+    await queue.database.value(PAST)
+    await queue.database.value(AHEAD)
+    await visit.go("#/pools/builds?span=86400")
+    page = visit.page
+    for title, now in (("Throughput", "Done 5"), ("Failures", "Failed 0.2"), ("Depth", "Ready 1,")):
+        chart = page.locator("figure", has=page.get_by_role("heading", name=title, exact=True))
+        plot = chart.locator("svg.plot")
+        await expect(plot).to_have_attribute("aria-label", re.compile(f"^{title}, now: {re.escape(now)}"))
 
 
 async def test_another_span_is_in_the_address_and_has_fewer_points(visit: Visit, queue: Queue) -> None:

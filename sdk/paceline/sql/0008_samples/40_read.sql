@@ -40,7 +40,7 @@ BEGIN
 END $$;
 
 -- The samples of the last seconds, oldest first, in at most so many groups of equal width: of what stood there the most, of what
--- was counted the sum.
+-- was counted the sum, or NULL where the group of now is wider than a sample and not over: half of it would look like a fall.
 CREATE FUNCTION paceline.list_samples(p_pool text, p_seconds float8, p_points integer DEFAULT 360)
 RETURNS TABLE (
     at timestamptz, seconds float8, ready integer, scheduled integer, blocked integer, running integer, dead integer,
@@ -52,14 +52,17 @@ DECLARE
     v_seconds constant float8 := greatest(10, least(p_seconds, 86400));
     v_width constant interval := make_interval(
         secs => greatest(10, 10 * ceil(v_seconds / 10 / greatest(1, least(coalesce(p_points, 360), 1000)))));
-    v_since constant timestamptz := clock_timestamp() - make_interval(secs => v_seconds);
+    v_now constant timestamptz := clock_timestamp();
 BEGIN
     RETURN QUERY
     SELECT max(s.taken_at), sum(s.seconds)::float8, max(s.ready), max(s.scheduled), max(s.blocked), max(s.running), max(s.dead),
-           max(s.oldest_seconds)::float8, max(s.busy), max(s.idle), max(s.draining), max(s.desired), sum(s.done), sum(s.failed)
+           max(s.oldest_seconds)::float8, max(s.busy), max(s.idle), max(s.draining), max(s.desired),
+           sum(s.done) FILTER (WHERE b.whole), sum(s.failed) FILTER (WHERE b.whole)
       FROM paceline.pool_sample s
-     WHERE s.pool = v_pools[1] AND s.taken_at >= v_since
-     GROUP BY date_bin(v_width, s.taken_at, '2000-01-01Z') ORDER BY 1;
+     CROSS JOIN LATERAL (SELECT date_bin(v_width, s.taken_at, '2000-01-01Z') AS began) g
+     CROSS JOIN LATERAL (SELECT v_width <= interval '10 seconds' OR g.began + v_width <= v_now AS whole) b
+     WHERE s.pool = v_pools[1] AND s.taken_at >= v_now - make_interval(secs => v_seconds)
+     GROUP BY g.began ORDER BY 1;
 END $$;
 
 -- How many jobs were ready in each pool, every half minute of the last quarter of an hour: a small drawing for each.

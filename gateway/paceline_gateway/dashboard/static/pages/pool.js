@@ -46,12 +46,13 @@ function charts() {
   };
 }
 
-/** Rows of numbers as points, with rates. */
+/** Rows of numbers as points, with rates; a stretch that is not over has none. */
 function points({ columns, rows }) {
   return rows.map((row) => {
     const found = Object.fromEntries(columns.map((name, n) => [name, row[n]]));
     const seconds = found.seconds || 10;
-    return { ...found, at: found.at * 1000, done_rate: found.done / seconds, failed_rate: found.failed / seconds };
+    const per = (number) => (number === null ? null : number / seconds);
+    return { ...found, at: found.at * 1000, done_rate: per(found.done), failed_rate: per(found.failed) };
   });
 }
 
@@ -91,7 +92,11 @@ export function show(main, place, who) {
     const to = now();
     const given = { from: to - Number(asked) * 1000, to, rows: points(past) };
     const marks = past.decisions.map(markOf);
-    for (const [key, chart] of Object.entries(drawn)) chart.show({ ...given, marks: key === "runners" ? marks : [] });
+    const counted = given.rows.filter((row) => row.done !== null);
+    for (const [key, chart] of Object.entries(drawn)) {
+      const rows = ["flow", "failures"].includes(key) ? counted : given.rows;
+      chart.show({ ...given, rows, marks: key === "runners" ? marks : [] });
+    }
     decisions.show(past.decisions.slice(-SHOWN).reverse());
   };
 
