@@ -1,6 +1,9 @@
 """What goes wrong before a command can begin: one line, the fix, and never a password."""
 
+from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
+
+import pytest
 
 from paceline.queue import Queue
 from paceline.testing.scratch import free_ports
@@ -13,13 +16,13 @@ COMMANDS = (
 )  # fmt: skip
 
 
-async def test_without_a_database_all_three_ways_to_give_one_are_named(cli: Cli) -> None:
-    for words in COMMANDS:
-        ran = await cli(*words, url="")
-        assert (ran.code, ran.out) == (1, "")
-        assert ran.err.count("\n") == 1
-        for way in ("--database-url", "PACELINE_DATABASE_URL", "DATABASE_URL"):
-            assert way in ran.err
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+async def test_without_a_database_all_three_ways_to_give_one_are_named(words: list[str], tmp_path: Path) -> None:
+    ran = await run_cli("", *words, KUBECONFIG=str(tmp_path / "none"))
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.count("\n") == 1
+    for way in ("--database-url", "PACELINE_DATABASE_URL", "DATABASE_URL"):
+        assert way in ran.err
 
 
 async def test_the_option_and_both_variables_are_ways_in(cli: Cli, migrated: str) -> None:
