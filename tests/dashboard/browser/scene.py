@@ -45,9 +45,12 @@ async def build(database: Database) -> Scene:
     await _builds(database, groups["builds"], now)
     dead = await _mail(database)
     await _others(database)
-    # what was done goes on as it was in the hour before: the next sample is of the last ten seconds
+    # one sample of the last ten seconds, as they were in the hour before; and no more, since nothing goes on
     await database.value("UPDATE paceline.flow SET at = clock_timestamp() - interval '5 seconds'")
-    await database.value("UPDATE paceline.tick SET sampled_at = clock_timestamp() - interval '10 seconds'")
+    due = "UPDATE paceline.tick SET sampled_at = clock_timestamp() - interval '10 seconds', next_at = '-infinity'"
+    await database.value(due)
+    await database.value("SELECT paceline.tick()")
+    await database.value("UPDATE paceline.tick SET sampled_at = 'infinity'")
     return Scene(dead)
 
 
