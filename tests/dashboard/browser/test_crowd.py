@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from dashboard.browser.visit import Visit
@@ -76,6 +77,7 @@ async def test_pages_are_bounded_however_much_there_is(visit: Visit, queue: Queu
     assert await visit.nodes() < MOST
 
 
+@pytest.mark.timeout(180)
 async def test_an_update_touches_what_changed_and_no_more(visit: Visit, queue: Queue) -> None:
     await queue.enqueue_many([NewJob(kind="mail") for _ in range(10_000)])
     await queue.database.value(RUNNERS)
