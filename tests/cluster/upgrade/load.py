@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.operator.watcher import Watcher
@@ -35,8 +35,7 @@ class Load:
 
     site: Watcher
     told: Path
-    environment: Mapping[str, str]
-    jobs: Sequence[int] = field(default=())
+    jobs: Sequence[int] = ()
 
     def so_far(self) -> list[int]:
         return [int(line) for line in self.told.read_text().split("\n")[:-1]]
@@ -72,7 +71,7 @@ class Load:
 @contextlib.asynccontextmanager
 async def under_load(site: Watcher, environment: Mapping[str, str]) -> AsyncIterator[Load]:
     """Until the end of the block, by the Python code that the environment finds."""
-    load = Load(site, site.scratch / "enqueued", environment)
+    load = Load(site, site.scratch / "enqueued")
     with load.told.open("wb") as told:
         producer = await asyncio.create_subprocess_exec(
             sys.executable, "-c", PRODUCER, site.url, env=environment, stdin=asyncio.subprocess.PIPE, stdout=told

@@ -63,7 +63,6 @@ async def test_the_operator_goes_and_its_groups_stay_at_work_until_they_are_aske
     assert pods < await site.pod_names(), "who came back took over what was there"
 
     await stage.follow("Everything")
-    await site.run("delete", "secret", "paceline-migrate", "--ignore-not-found")
     await nothing_left(stage)
     assert await site.queue.database.value("SELECT count(*) FROM paceline.history") == 1, "but in the database"
     assert await site.queue.database.value("SELECT count(*) FROM paceline.runner_group") == 0
