@@ -125,7 +125,7 @@ class Both:
 def both() -> Both:
     made = Both()
     for route in ROUTES:
-        (method,) = route.methods
+        method = next(iter(route.methods or ()))
         made.add(route.path, stand_in(route), method, status=route.status_code)
     return made
 
