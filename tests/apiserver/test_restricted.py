@@ -14,7 +14,9 @@ from support.charts import Json, kustomized
 pytestmark = pytest.mark.usefixtures("crds")
 
 MANIFESTS = REPOSITORY / "manifests"
-COMPONENTS = ("migrate", "database-ca")
+COMPONENTS = ("migrate", "database-ca", "webhooks")
+NOT_TOGETHER = (("dev", "migrate"), ("gateway", "webhooks"))
+"""Where the Job is among it already, and where there is no operator."""
 INSTALLS = sorted(
     path.parent.name
     for path in MANIFESTS.glob("*/kustomization.yaml")
@@ -33,7 +35,7 @@ def strict(kubectl: Kubectl, namespace: str) -> str:
 def with_components(folder: Path, install: str) -> Path:
     """A user's own kustomization: one of ours, with all that can be added to it."""
     ours = {name: os.path.relpath(MANIFESTS / name, folder) for name in (install, *COMPONENTS)}
-    more = list(COMPONENTS) if install != "dev" else ["database-ca"]  # where the Job is among it already
+    more = [name for name in COMPONENTS if (install, name) not in NOT_TOGETHER]
     text = {"resources": [ours[install]], "components": [ours[name] for name in more]}
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(text))
     return folder

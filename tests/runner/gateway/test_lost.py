@@ -297,7 +297,6 @@ async def test_it_resumes_at_another_gateway(
             await there(scratch / "begun")
             between.lead_to(other.url)
             await door.shut()
-            await runner.said("closes: connecting again")
             await runner.said("connected to the gateway", times=2)
             (scratch / "go").touch()
             done = await until(queue, made.id, "done")
