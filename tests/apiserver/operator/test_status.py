@@ -63,36 +63,34 @@ async def test_a_late_status_does_not_reach_a_new_object_of_that_name(
 
 
 async def test_the_object_is_exchanged_between_our_read_and_our_write(
-    watched: KubernetesCluster, middle: Between, kubectl: Kubectl, namespace: str
+    patient: KubernetesCluster, middle: Between, kubectl: Kubectl, namespace: str
 ) -> None:
     """The uid alone would not do: the API server lets a foreign one through to the status of a custom resource."""
-    old = uid(await watched.apply(group(namespace)))
+    old = uid(await patient.apply(group(namespace)))
 
     def exchange(_: object) -> None:
-        kubectl.run("get", "rgrp", "-n", namespace)
-        kubectl.run("delete", "rgrp/builds", "-n", namespace)
         spec = '{"database":{"secretRef":{"name":"db"}}}'
         again = '{"apiVersion":"paceline.dev/v1alpha1","kind":"RunnerGroup","metadata":{"name":"builds"},"spec":%s}'
-        kubectl.run("create", "-n", namespace, "-f", "-", stdin=again % spec)
+        kubectl.run("replace", "--force", "-n", namespace, "-f", "-", stdin=again % spec)  # our request waits for it
 
     middle.turns.extend([lambda _: None, exchange])
-    assert await watched.patch_status(RUNNER_GROUP, namespace, "builds", {"replicas": 9}, uid=old) is None
-    found = await watched.get(RUNNER_GROUP, namespace, "builds")
+    assert await patient.patch_status(RUNNER_GROUP, namespace, "builds", {"replicas": 9}, uid=old) is None
+    found = await patient.get(RUNNER_GROUP, namespace, "builds")
     assert uid(found) != old
     assert found is not None
     assert "status" not in found
 
 
 async def test_without_a_version_a_change_by_others_is_no_obstacle(
-    watched: KubernetesCluster, middle: Between, kubectl: Kubectl, namespace: str
+    patient: KubernetesCluster, middle: Between, kubectl: Kubectl, namespace: str
 ) -> None:
-    made = uid(await watched.apply(group(namespace)))
+    made = uid(await patient.apply(group(namespace)))
 
     def other(_: object) -> None:
         kubectl.run("annotate", "rgrp/builds", "-n", namespace, "paceline.dev/paused=true")
 
     middle.turns.extend([lambda _: None, other])
-    after = await watched.patch_status(RUNNER_GROUP, namespace, "builds", {"replicas": 9}, uid=made)
+    after = await patient.patch_status(RUNNER_GROUP, namespace, "builds", {"replicas": 9}, uid=made)
     assert after is not None
     assert after["status"] == {"replicas": 9}
     assert after["metadata"]["annotations"] == {"paceline.dev/paused": "true"}
@@ -111,12 +109,12 @@ async def test_with_a_version_a_change_by_others_is_a_conflict(
 
 
 async def test_with_the_right_version_it_is_one_request(
-    watched: KubernetesCluster, middle: Between, namespace: str
+    patient: KubernetesCluster, middle: Between, namespace: str
 ) -> None:
-    made = await watched.apply(group(namespace))
+    made = await patient.apply(group(namespace))
     middle.seen.clear()
     version = made["metadata"]["resourceVersion"]
-    after = await watched.patch_status(
+    after = await patient.patch_status(
         RUNNER_GROUP, namespace, "builds", {"replicas": 9}, uid=uid(made), resource_version=version
     )
     assert after is not None

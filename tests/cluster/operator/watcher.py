@@ -21,7 +21,7 @@ from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import AnswerError, Api
 from support.forked import Forked
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 GROUPS = "/apis/paceline.dev/v1alpha1/namespaces/{}/runnergroups"
 RUNNERS = "/apis/paceline.dev/v1alpha1/namespaces/{}/runners"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}-operator"

@@ -99,7 +99,7 @@ TICKS = (
     Hot(
         "tick that samples the pools",
         TICK,
-        {"job": 60_000, "dead": 5_100, "flow": 1_300, "decision": 42, "incarnation": 400, "key": 14, "pool_sample": 24},
+        {"job": 60_000, "dead": 5_100, "flow": 1_300, "decision": 42, "incarnation": 400, "key": 14, "pool_sample": 48},
         "of each pool 10,000 of each state, the dead letters, and what ended in the last minute",
         True,
         given=(ONLY, SAMPLED),
