@@ -90,6 +90,7 @@ async def test_a_decision_is_explained_where_the_pointer_is_and_by_the_keyboard(
         reason="ScaleUpLimit", limited_by=None, inputs={}, proposals=({"text": "four pods in 15 s"},),
     )  # fmt: skip
     await operating.keep_scaling([ScalingKept(grp=group, state={}, decisions=[decided])])
+    await queue.database.value("UPDATE paceline.tick SET sampled_at = 'infinity'")  # a sample of now has no runners
     await queue.database.value(PAST)
     await visit.go("#/pools/builds")
     page = visit.page
