@@ -21,7 +21,6 @@ class Proxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._flows = asyncio.Event()
         self._flows.set()
-        self._dead: list[asyncio.Event] = []
         self._refusing = False
         self._port = 0
 
@@ -44,7 +43,6 @@ class Proxy:
     def forget(self) -> None:
         """Swallow what comes on the connections that are there, as a router that was restarted; new ones work."""
         self._flows.clear()
-        self._dead.append(self._flows)
         self._flows = asyncio.Event()
         self._flows.set()
 

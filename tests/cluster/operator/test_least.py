@@ -20,6 +20,7 @@ from paceline.testing.scratch import free_ports
 from paceline_dev import REPOSITORY
 from paceline_dev.binaries import find_binaries
 from paceline_dev.control_plane import NODE_KUBECONFIG, ControlPlane
+from paceline_dev.kind.install import SYSTEM
 from paceline_dev.node.api import Api
 from paceline_dev.progress import stderr_reporter
 from paceline_operator.adapters.access import Kubeconfig
@@ -30,7 +31,6 @@ from paceline_operator.ports.resources import RUNNER
 from support.plane import own_namespace
 
 pytestmark = pytest.mark.timeout(300)
-SYSTEM = "paceline-system"
 WHO = f"system:serviceaccount:{SYSTEM}:paceline-operator"
 INSTALL = REPOSITORY / "manifests" / "external-metrics"
 """The install with the most rights."""

@@ -35,8 +35,6 @@ OPERATE = 'PACELINE_OPERATOR_LISTEN="$PACELINE_POD_IP:8081" exec "$PYTHON" -m pa
 class InstalledSite(Site):
     """With operators that look after the whole cluster, in a namespace of their own."""
 
-    patience = 60.0
-
     @property
     def install(self) -> str:
         return DEFAULT_INSTALL

@@ -29,7 +29,7 @@ export class VerdictCard {
       this.word, h("div", {}, this.says, this.todo));
   }
 
-  show({ state, text, todo, stuck = [] }, pool) {
+  show({ state, text, todo, stuck = [], pool }) {
     this.node.className = `card verdict ${state}`;
     if (this.state !== state) this.word.replaceChildren(chip(state));
     this.state = state;

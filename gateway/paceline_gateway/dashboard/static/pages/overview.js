@@ -56,7 +56,7 @@ function judge(pools) {
   if (bad.length) {
     const [worst] = bad;
     const many = `${bad.length} of ${pools.length} pools ${bad.length === 1 ? "does" : "do"} not keep up: ${worst.name}. `;
-    return { ...worst.verdict, text: `${pools.length === 1 ? "" : many}${worst.verdict.text}` };
+    return { ...worst.verdict, pool: worst.name, text: `${pools.length === 1 ? "" : many}${worst.verdict.text}` };
   }
   if (some.length) return { ...some[0].verdict, text: `${some[0].name}: ${some[0].verdict.text}` };
   if (pools.every((pool) => pool.verdict.state === "idle")) return { state: "idle", text: "Nothing to do.", todo: "" };
@@ -74,7 +74,7 @@ export function show(main) {
   const draw = () => {
     if (!live.told) return;
     verdict.node.hidden = live.pools.length === 0;
-    if (live.pools.length) verdict.show(judge(live.pools), live.pools[0].name);
+    if (live.pools.length) verdict.show(judge(live.pools));
     table.show(live.pools.slice(0, MOST));
     more.textContent = live.pools.length > MOST ? `${live.pools.length - MOST} more pools keep up better than these.` : "";
   };

@@ -79,7 +79,7 @@ export function show(main, place, who) {
     const pool = live.pools.find((each) => each.name === name);
     verdict.node.hidden = !pool;
     if (!pool) return say(groups, live.told ? "There is no such pool that you may see." : "");
-    verdict.show(pool.verdict, name);
+    verdict.show({ ...pool.verdict, pool: name });
     tiles.show(pool);
     const leader = pool.dispatch === "Leader" ? ` · leader ${pool.leader ?? "nobody"}` : "";
     return say(groups, `${pool.groups.length ? `served by ${pool.groups.join(", ")}` : "no group serves it"}${leader}`);
