@@ -35,7 +35,9 @@ def pod(cluster: Cluster, web: str) -> str:
 
 
 def in_node(cluster: Cluster, node: str, *command: str) -> list[Mapping[str, Any]]:
-    rows: list[Mapping[str, Any]] = json.loads(cluster.engine.docker("exec", node, "ip", "-json", *command).stdout)
+    """What `ip` says there; of a node without any pod it says nothing at all."""
+    said = cluster.engine.docker("exec", node, "ip", "-json", *command).stdout
+    rows: list[Mapping[str, Any]] = json.loads(said or "[]")
     return [row for row in rows if row]
 
 
