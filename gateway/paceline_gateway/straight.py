@@ -126,7 +126,7 @@ def _read(fields: Iterable[Any], given: Mapping[str, str | None], values: dict[s
         elif field.field_info.is_required():
             raise UnfitError
         else:
-            values[field.name] = field.get_default()
+            values[field.name] = field.field_info.default  # nothing that could be changed: it needs no copy
 
 
 def _valid(field: Any, value: Any) -> Any:
@@ -140,8 +140,8 @@ def _parsed(scope: Scope, body: bytes) -> Any:
     if not body or not is_json(header(scope, b"content-type") or ""):
         raise UnfitError
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):  # no JSON, a number of thousands of digits; nested too deeply
+        return json.loads(body.decode())  # given bytes it would look for other encodings first
+    except (ValueError, RecursionError):  # no UTF-8, no JSON, a number of thousands of digits; nested too deeply
         raise UnfitError from None
 
 
