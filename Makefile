@@ -14,7 +14,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway audit lock clean
+.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway soak audit lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -88,6 +88,9 @@ bench-rollout: .venv-bench/ready ## Measure an update of 50 runners at work, bes
 
 bench-gateway: .venv-bench/ready ## Measure a gateway: jobs by HTTP, a thousand runners that poll (QUICK=1 takes two minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench gateway
+
+soak: .venv-bench/ready ## Two hours of bursts, scaling, updates, taints and hand-overs (MINUTES=10: shorter)
+	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench soak
 
 images: .venv/ready ## Build the images of operator, runner and examples (TAG=…), with or without a registry
 	@$(BIN)/python -m paceline_dev images $(if $(TAG),--tag "$(TAG)")

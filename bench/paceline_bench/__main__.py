@@ -4,6 +4,8 @@ import asyncio
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +23,7 @@ QuickOption = Annotated[bool, typer.Option("--quick", envvar="QUICK", help="Shor
 JobsOption = Annotated[int | None, typer.Option(min=100, help="So many jobs for each subject.")]
 RoundsOption = Annotated[int | None, typer.Option(min=1, help="So many repetitions.")]
 OnlyOption = Annotated[list[str] | None, typer.Option(help="Measure only this figure; may be repeated.")]
+MinutesOption = Annotated[int | None, typer.Option(min=2, envvar="MINUTES", help="So long, instead of two hours.")]
 OutputOption = Annotated[Path, typer.Option(help="Where the results go.", show_default=False)]
 
 
@@ -108,6 +111,15 @@ def gateway(
 
     run = Run(report=stderr_reporter(), quick=quick, rounds=rounds, only=frozenset(only or ()))
     raise typer.Exit(play(BENCH, run, output))
+
+
+@app.command()
+def soak(quick: QuickOption = False, minutes: MinutesOption = None, output: OutputOption = RESULTS) -> None:
+    """Hours of bursts, scaling, updates, taints and hand-overs: nothing is lost, and nothing grows."""
+    from paceline_bench.soak.bench import BENCH, MINUTES, measure
+
+    run = Run(report=stderr_reporter(), quick=quick or (minutes or MINUTES) < MINUTES)
+    raise typer.Exit(play(replace(BENCH, function=partial(measure, minutes=minutes)), run, output))
 
 
 def play(bench: Bench, run: Run, output: Path, limits: Sequence[Budget] | None = None) -> int:

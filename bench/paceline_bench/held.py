@@ -1,11 +1,12 @@
-"""The application of runners in pods: a job that is held until its runner dies, and one that is over at once."""
+"""The application of runners in pods: jobs that are held, take a while, fail once, or are over at once."""
 
 import asyncio
+from datetime import timedelta
 from typing import Final
 
 from pydantic import JsonValue
 
-from paceline import JobInfo, Jobs, Next
+from paceline import Context, Fixed, JobInfo, Jobs, Next
 
 FOR_EVER: Final = 3600.0
 jobs = Jobs()
@@ -29,3 +30,11 @@ async def noop(_: JsonValue) -> None:
 async def nap(seconds: float) -> None:
     """Take a while."""
     await asyncio.sleep(seconds)
+
+
+@jobs.handler("flaky", retry=Fixed(timedelta(seconds=1)))
+async def flaky(seconds: float, context: Context) -> None:
+    """Fail at the first try."""
+    await asyncio.sleep(seconds)
+    if not context.tries:
+        raise RuntimeError("as it was meant to")

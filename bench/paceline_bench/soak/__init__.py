@@ -1,0 +1,1 @@
+"""Hours of ordinary trouble, and whether anything grows that should not."""
