@@ -1,6 +1,7 @@
 """What a cluster must be able to do before anything of ours runs on it."""
 
 import json
+import time
 from collections import Counter
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from paceline_dev.kind.cluster import Cluster
 
 pytestmark = pytest.mark.timeout(900)
+PATIENCE = 60
 
 
 @pytest.fixture
@@ -18,6 +20,13 @@ def pods(cluster: Cluster, web: str) -> list[str]:
 
 def inside(cluster: Cluster, web: str, pod: str, *command: str) -> str:
     return cluster.kubectl("-n", web, "exec", pod, "--", "/probe", *command).stdout
+
+
+def until_it_answers(cluster: Cluster, web: str, pod: str, url: str) -> None:
+    """kube-proxy of each node writes its rules when it hears of a Service."""
+    end = time.monotonic() + PATIENCE
+    while cluster.kubectl("-n", web, "exec", pod, "--", "/probe", "get", url, "1", check=False).returncode:
+        assert time.monotonic() < end, f"{url} was never answered"
 
 
 def test_every_node_is_ready(cluster: Cluster) -> None:
@@ -47,6 +56,26 @@ def test_a_service_by_its_name_reaches_all_of_its_pods(cluster: Cluster, web: st
     answers = Counter(inside(cluster, web, pods[0], "get", f"http://web.{web}.svc.cluster.local", "60").split())
     assert set(answers) == set(pods)
     assert answers.total() == 60
+
+
+def test_a_port_of_every_node_reaches_the_pods_also_where_there_is_none(
+    cluster: Cluster, web: str, pods: list[str]
+) -> None:
+    run = ("-n", web)
+    cluster.kubectl(
+        *run, "expose", "deployment", "web", "--name=outside", "--type=NodePort", "--port=80", "--target-port=8080"
+    )
+    port = cluster.kubectl(*run, "get", "service", "outside", "-o", "jsonpath={.spec.ports[0].nodePort}").stdout
+    nodes = json.loads(cluster.kubectl("get", "nodes", "-o", "json").stdout)["items"]
+    addresses = [
+        each["address"] for node in nodes for each in node["status"]["addresses"] if each["type"] == "InternalIP"
+    ]
+    assert len(addresses) == len(cluster.nodes)
+    for address in addresses:
+        until_it_answers(cluster, web, pods[0], f"http://{address}:{port}")
+        answers = inside(cluster, web, pods[0], "get", f"http://{address}:{port}", "10").split()
+        assert set(answers) <= set(pods)
+        assert len(answers) == 10
 
 
 def test_a_pod_reaches_the_api_server_by_its_service(cluster: Cluster, web: str, pods: list[str]) -> None:

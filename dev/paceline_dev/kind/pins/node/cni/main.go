@@ -51,6 +51,9 @@ func (d *daemon) turn() error {
 	if err != nil {
 		return err
 	}
+	if err := forward(); err != nil {
+		return err
+	}
 	if err := masquerade(d.subnet); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ const (
 	folder        = "/etc/cni/net.d"
 	configuration = folder + "/10-paceline.conflist"
 	leases        = "/run/cni-ipam-state"
+	forwarding    = "/proc-sys-net-ipv4/ip_forward"
 )
 
 type object = map[string]any
@@ -82,6 +83,12 @@ func (d *daemon) forget(nodes []node) error {
 		log.Printf("the node of %s is gone", podCIDR)
 	}
 	return nil
+}
+
+// forward lets the node pass on what is not for itself. The first pod would bring that about, but a port of a node
+// leads to pods of other nodes also where there is none.
+func forward() error {
+	return os.WriteFile(forwarding, []byte("1"), 0o644)
 }
 
 // masquerade gives packets from a pod to anything but a pod the address of the node; the rule is made again when
