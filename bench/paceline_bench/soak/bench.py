@@ -24,7 +24,12 @@ from paceline_bench.soak.stage import LED, ROLLED, SURGE, Stage, stage
 MINUTES: Final = 120
 QUICK_MINUTES: Final = 3
 DRAIN_SECONDS: Final = 300.0
-COUNTS: Final = ("jobs", "calls", "rolls", "taints", "hand_overs", "retired")
+TELL_SECONDS: Final = 300.0
+COUNTS: Final = {
+    "jobs": "jobs", "calls": "calls", "rolls": "updates", "taints": "taints", "hand_overs": "hand-overs",
+    "retired": "pods",
+}  # fmt: skip
+"""How much there was, and in which unit."""
 ENDS: Final = ("lost", "twice", "dead", "interrupted")
 STEADY: Final = (*samples.WEIGHTS, "connections")
 
@@ -52,7 +57,7 @@ async def _soak(run: Run, seconds: float, site: Site) -> list[Measurement]:
     run.curves |= {name: Curve(name, _unit(name), tuple(points)) for name, points in seen.points.items()}
     counts = {"jobs": len(load.told), "calls": load.calls, **deeds.done, "retired": retired.count}
     return [
-        *(Measurement(name, float(counts.get(name, 0)), "") for name in COUNTS),
+        *(Measurement(name, float(counts.get(name, 0)), unit) for name, unit in COUNTS.items()),
         *(Measurement(name, float(value), "jobs" if name != "interrupted" else "attempts")
           for name, value in ends.items()),
         *steady(seen.points),
