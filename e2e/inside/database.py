@@ -5,7 +5,7 @@ import json
 import secrets
 import subprocess
 
-from cluster.place import Json
+from cluster.place import Json, eventually
 from paceline.testing.postgres import USER, bundled
 from paceline_dev.kubectl import Kubectl
 
@@ -83,5 +83,17 @@ async def deploy(kubectl: Kubectl, namespace: str, image: str) -> tuple[str, str
     port = kubectl.json(*at, "get", "service", "postgres")["spec"]["ports"][0]["nodePort"]
     addresses = workers[0]["status"]["addresses"]
     host = next(each["address"] for each in addresses if each["type"] == "InternalIP")
+    await eventually(lambda: _is_open(host, port), "a port of the node leads to it")
     login = f"postgresql://{USER}:{password}"
     return f"{login}@{host}:{port}/postgres", f"{login}@postgres.{namespace}:5432/postgres"
+
+
+async def _is_open(host: str, port: int) -> bool:
+    """kube-proxy writes its rules when it has heard of the Service and of its pod."""
+    try:
+        _, writer = await asyncio.open_connection(host, port)
+    except OSError:
+        return False
+    writer.close()
+    await writer.wait_closed()
+    return True

@@ -26,6 +26,8 @@ class KindPlace(Place):
     """Pods that a kubelet runs."""
 
     image = os.environ.get("PACELINE_E2E_BASE", "")
+    patience = 120.0
+    """A kubelet looks again after a minute where nobody tells it of a change."""
 
     @property
     def where(self) -> Json:

@@ -31,6 +31,7 @@ class Place(abc.ABC):
     image = "debian-python"
     """An image with sh and python3 and no entrypoint."""
     missing_image = "no-such-image:never"
+    patience = PATIENCE
 
     @property
     @abc.abstractmethod
@@ -87,7 +88,7 @@ class Place(abc.ABC):
         last: Json = {}
         async with self.history(name) as seen:
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(self.patience):
                     async for _, pod in seen:
                         last = pod["status"]
                         if true(last):
@@ -101,7 +102,7 @@ class Place(abc.ABC):
         last: Json = {}
         async with self.history(name) as seen:
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(self.patience):
                     last = (await anext(seen))[1]["status"]
                     for order in orders or (lambda: self.delete(name),):
                         await order()
