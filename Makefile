@@ -42,6 +42,7 @@ check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m paceline_dev crds --check
 	$(BIN)/python -m paceline_dev cli-docs --check
+	PYTHONPATH=bench $(BIN)/python -m paceline_bench benchmarks --check
 	$(BIN)/python -m paceline_dev install --check
 	$(BIN)/python -m paceline_dev manifests
 
@@ -61,6 +62,7 @@ fix: .venv/ready ## Repair what ruff can repair
 crds: .venv/ready ## Write crds/, install.yaml, the CRDs' chart and the reference pages from what they follow
 	$(BIN)/python -m paceline_dev crds
 	$(BIN)/python -m paceline_dev cli-docs
+	PYTHONPATH=bench $(BIN)/python -m paceline_bench benchmarks
 	$(BIN)/python -m paceline_dev install
 
 mutate: .venv/ready ## Break every guard and want to see red (NAME=part of a name)

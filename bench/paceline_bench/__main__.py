@@ -122,6 +122,22 @@ def soak(quick: QuickOption = False, minutes: MinutesOption = None, output: Outp
     raise typer.Exit(play(replace(BENCH, function=partial(measure, minutes=minutes)), run, output))
 
 
+@app.command()
+def benchmarks(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page differs.")] = False,
+) -> None:
+    """Write the tables of docs/benchmarks.md from the committed results."""
+    from paceline_bench import marked
+    from paceline_bench.compared.results import read
+    from paceline_bench.compared.tables import PAGE, tables
+
+    found = tables(read(RESULTS))
+    if not check:
+        marked.write(PAGE, found)
+    elif differences := marked.drift(PAGE, found):
+        raise BenchError("\n".join(differences))
+
+
 def play(bench: Bench, run: Run, output: Path, limits: Sequence[Budget] | None = None) -> int:
     """Run a bench; the exit code says whether every budget was kept."""
     if unknown := run.only - set(bench.labels):

@@ -1,0 +1,1 @@
+"""All results on one page, and peers beside them."""
