@@ -120,9 +120,10 @@ def _ready(seen: GroupSeen, plan: Plan, counts: Counts, trouble: Trouble) -> Fin
         return no("Ready", Reason.SCALING_DOWN, f"{counts.staying - plan.size} runners are to go once they hold no job")
     if counts.ready < plan.size:
         return no("Ready", Reason.NOT_READY, f"{counts.ready} of {plan.size} runners are ready")
-    return yes(
-        "Ready", Reason.AS_WANTED, f"{counts.ready} runners are ready" if plan.size else "no runner is wanted now"
-    )
+    if not plan.size:
+        return yes("Ready", Reason.AS_WANTED, "no runner is wanted now")
+    ready = "1 runner is ready" if counts.ready == 1 else f"{counts.ready} runners are ready"
+    return yes("Ready", Reason.AS_WANTED, ready)
 
 
 def _available(plan: Plan, counts: Counts, *, known: bool) -> Finding:

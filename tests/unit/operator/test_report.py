@@ -54,6 +54,15 @@ def test_a_group_that_is_as_wanted_says_so() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [("", "no runner is wanted now"), ("a", "1 runner is ready"), ("ab", "2 runners are ready")],
+)
+def test_how_many_are_ready_is_said_as_people_say_it(names: str, message: str) -> None:
+    ready = next(each for each in report(seen(len(names), *names)).conditions if each.type == "Ready")
+    assert (ready.reason, ready.message) == ("AsWanted", message)
+
+
 def test_busy_ones_are_counted_and_those_that_start_are_pending() -> None:
     found = seen(3, "a", "b", "c")
     rows = (registered("a", held=2), registered("b"))
