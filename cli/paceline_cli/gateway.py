@@ -1,5 +1,6 @@
 """`paceline gateway`: HTTP for producers and callers, and a way in for runners that dial out."""
 
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -8,6 +9,10 @@ from paceline_cli.early import leave_when_told
 from paceline_cli.options import URL_VARIABLES, LogForm, LogFormatOption, LogLevelOption, address
 
 NOT_INSTALLED: Final = 'the gateway is not installed here: pip install "paceline[gateway]"'
+TWO_WAYS: Final = (
+    "the database is named twice: leave out --database-secret (PACELINE_DATABASE_SECRET), or the URLs "
+    "(--database-url, --listen-url and their variables)"
+)
 
 
 def gateway(
@@ -20,6 +25,11 @@ def gateway(
         str | None,
         typer.Option(envvar="PACELINE_LISTEN_URL", metavar="URL",
                      help="A way to it past PgBouncer, for wake-ups."),
+    ] = None,
+    database_secret: Annotated[
+        Path | None,
+        typer.Option(envvar="PACELINE_DATABASE_SECRET", metavar="FOLDER",
+                     help="Where a Secret with both is mounted, as url and listenUrl; read again when it changes."),
     ] = None,
     listen: Annotated[
         str, typer.Option(envvar="PACELINE_GATEWAY_LISTEN", metavar="HOST:PORT", help="Where callers come in.")
@@ -67,14 +77,16 @@ def gateway(
     from paceline_cli.run import NO_URL
 
     try:
-        if not database_url:
+        if database_secret is not None and (database_url or listen_url):
+            raise InvalidInputError(TWO_WAYS)
+        if database_secret is None and not database_url:
             raise InvalidInputError(NO_URL)
         host, port = address("--listen", listen, "0.0.0.0:8000")
         from paceline_gateway.settings import Settings  # quick; what serves takes a second
 
         settings = Settings(
-            database_url=database_url, listen_url=listen_url, host=host, port=port,
-            connections=connections, max_body=max_body, tls_certificate=tls_cert, tls_key=tls_key,
+            database_url=database_url or "", listen_url=listen_url, database_secret=database_secret, host=host,
+            port=port, connections=connections, max_body=max_body, tls_certificate=tls_cert, tls_key=tls_key,
             origins=tuple(origin or ()), leave_seconds=leave, max_requests=max_requests, auth=not no_auth,
             proxies=tuple(trust_proxy or ()),
         )  # fmt: skip

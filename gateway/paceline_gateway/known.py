@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from paceline.errors import PacelineError
-from paceline.line import Line
+from paceline.line import Line, Lines
 from paceline.tokens import CHANNEL, Token
 
 KEEP_SECONDS: Final = 60.0
@@ -28,9 +28,9 @@ log = logging.getLogger("paceline.gateway")
 class KnownTokens:
     """Good tokens by their ids."""
 
-    def __init__(self, listen_url: str) -> None:
-        """`listen_url` is a way to the database that does not go through PgBouncer."""
-        self._listen_url = listen_url
+    def __init__(self, lines: Lines) -> None:
+        """`lines` are opened past PgBouncer."""
+        self._lines = lines
         self._kept: OrderedDict[str, tuple[Token, float]] = OrderedDict()
         self._hearing = False
         self._changes = 0
@@ -83,7 +83,7 @@ class KnownTokens:
         while True:
             line: Line | None = None
             try:
-                line = await Line.open(self._listen_url)
+                line = await self._lines.open()
                 self._hearing = await line.hear(CHANNEL, self._changed)
                 if not self._hearing:
                     log.warning("each token is looked up every time: give a way past PgBouncer with --listen-url")

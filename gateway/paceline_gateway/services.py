@@ -14,6 +14,7 @@ from paceline.answers import Answers
 from paceline.database import Database
 from paceline.dialled import Dialling
 from paceline.errors import PacelineError
+from paceline.line import Lines
 from paceline.queue import Queue
 from paceline.tokens import Tokens
 from paceline_gateway.auth import Gate
@@ -25,6 +26,7 @@ from paceline_gateway.problem import Problem
 from paceline_gateway.runners.desk import Desk
 from paceline_gateway.runners.hub import Hub
 from paceline_gateway.settings import Settings
+from paceline_gateway.way import follow
 
 TICK_SECONDS: Final = 1.0
 log = logging.getLogger("paceline.gateway")
@@ -53,16 +55,17 @@ class Services:
 @contextlib.asynccontextmanager
 async def opened(settings: Settings, metrics: Metrics) -> AsyncIterator[Services]:
     """Connect, and close in the end."""
-    async with await Database.open(
-        settings.database_url, size=settings.connections, application="paceline-gateway"
-    ) as database:
-        listen = settings.listen_url or settings.database_url
-        answers, dialling = Answers(database, listen), Dialling(database)
+    way = settings.way()
+    async with await Database.open(way.url, size=settings.connections, application="paceline-gateway") as database:
+        lines = Lines(way.listen_url)
+        answers, dialling = Answers(database, lines), Dialling(database)
         leaving = asyncio.Event()
-        hub = Hub(dialling, listen, metrics, leaving)
-        gate = Gate(database, KnownTokens(listen), required=settings.auth)
+        hub = Hub(dialling, lines, metrics, leaving)
+        gate = Gate(database, KnownTokens(lines), required=settings.auth)
         await Tokens(database).find("")  # an old schema and a login without its grant are said now
-        ticking = asyncio.create_task(_tick(Queue(database), dialling, metrics))
+        tasks = [asyncio.create_task(_tick(Queue(database), dialling, metrics))]
+        if settings.database_secret is not None:
+            tasks.append(asyncio.create_task(follow(settings.database_secret, way, database, lines)))
         try:
             async with gate.running(), answers.running(), hub.running():
                 yield Services(
@@ -71,8 +74,9 @@ async def opened(settings: Settings, metrics: Metrics) -> AsyncIterator[Services
                     leaving=leaving,
                 )  # fmt: skip
         finally:
-            ticking.cancel()
-            await asyncio.gather(ticking, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _tick(queue: Queue, dialling: Dialling, metrics: Metrics) -> None:

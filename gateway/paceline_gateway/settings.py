@@ -3,10 +3,11 @@
 import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
+from pathlib import Path
 from typing import Final
 
-from paceline.database import Address
 from paceline.job import need
+from paceline_gateway.way import Way
 
 ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?")
 
@@ -15,9 +16,11 @@ ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-]+(:[0-9]{1,5})?|https?://\[[
 class Settings:
     """All times are in seconds."""
 
-    database_url: str = field(repr=False)
+    database_url: str = field(default="", repr=False)
     listen_url: str | None = field(default=None, repr=False)
     """For wake-ups, where the other one goes through PgBouncer."""
+    database_secret: Path | None = None
+    """A folder with both of them, instead; it is read again."""
     host: str = "0.0.0.0"  # noqa: S104 -- it is there to be reached
     port: int = 8000
     connections: int = 10
@@ -57,12 +60,17 @@ class Settings:
             f'without tokens (--no-auth) anybody who can reach "{self.host}" could do everything: '
             "listen on 127.0.0.1 or ::1",
         )
-        Address.parse(self.database_url)
-        Address.parse(self.listen_url or self.database_url)
+        self.way()
         for each in self.origins:
             need(ORIGIN.fullmatch(each), f'origin "{each}" is none (write it like https://pages.example.com)')
         for each in self.proxies:
             need(_is_network(each), f'proxy "{each}" is none (an address, or a network like 10.0.0.0/8)')
+
+    def way(self) -> Way:
+        """To the database, as it is said now."""
+        if self.database_secret is not None:
+            return Way.read(self.database_secret)
+        return Way.said(self.database_url, self.listen_url)
 
 
 def is_loopback(host: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 from paceline.database import Database
 from paceline.errors import PacelineError
 from paceline.job import JobId
-from paceline.line import Line
+from paceline.line import Lines
 from paceline.results import Outcome
 
 CHANNEL: Final = "paceline_ended"
@@ -30,9 +30,9 @@ log = logging.getLogger("paceline")
 class Answers:
     """Waits for jobs of one database."""
 
-    def __init__(self, database: Database, listen_url: str) -> None:
-        """`listen_url` is a way to the database that does not go through PgBouncer."""
-        self._database, self._listen_url = database, listen_url
+    def __init__(self, database: Database, lines: Lines) -> None:
+        """`lines` are opened past PgBouncer."""
+        self._database, self._lines = database, lines
         self._waiting: dict[JobId, set[asyncio.Future[Outcome]]] = {}
         self._due: set[JobId] = set()
         self._look = asyncio.Event()
@@ -84,7 +84,7 @@ class Answers:
         well = True
         while True:
             try:
-                line = await Line.open(self._listen_url)
+                line = await self._lines.open()
                 try:
                     self._hearing = await line.hear(CHANNEL, self._heard)
                     well = True

@@ -1,5 +1,6 @@
 """Connections to Postgres, and its errors in our words."""
 
+import asyncio
 import contextlib
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -133,10 +134,11 @@ def translated(state: str | None, message: str, hint: str | None, place: str) ->
 class Database:
     """A small pool of connections."""
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", address: Address) -> None:
+    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", address: Address, application: str) -> None:
         """Use a pool that is open; `open` makes one."""
         self._pool = pool
         self.address = address
+        self._application = application
 
     @classmethod
     async def open(cls, url: str, *, size: int = 4, ready: int = 1, application: str = "paceline") -> Self:
@@ -145,16 +147,26 @@ class Database:
         `application` is who the server thinks we are, unless the URL says otherwise.
         """
         address = Address.parse(url)
+        if not address.pgbouncer:
+            address = await _tried(address)
         with in_our_words(address):
-            if not address.pgbouncer and await behind_pgbouncer(address.url):
-                address = Address(address.url, pgbouncer=True)
-            options: dict[str, Any] = {"statement_cache_size": 0} if address.pgbouncer else {}
-            if "application_name=" not in address.url:
-                options["server_settings"] = {"application_name": application}
             pool = await asyncpg.create_pool(
-                address.url, min_size=ready, max_size=size, timeout=10, reset=_nothing_to_reset, **options
+                address.url, min_size=ready, max_size=size, reset=_nothing_to_reset, **_options(address, application)
             )
-        return cls(pool, address)
+        return cls(pool, address, application)
+
+    async def move(self, url: str) -> None:
+        """Connect with another login, or elsewhere, from now on. Nothing changes if that does not work.
+
+        A connection that is in use is closed when it comes back, the others at once.
+        """
+        address = await _tried(Address.parse(url))
+        self._pool.set_connect_args(address.url, **_options(address, self._application))
+        await self._pool.expire_connections()
+        self.address = address
+        # who is asked for next is one that is connected, and an old one is then made anew
+        idle = range(self._pool.get_idle_size())
+        await asyncio.gather(*(self.value("SELECT 1") for _ in idle), return_exceptions=True)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -192,6 +204,21 @@ class Database:
 
 async def _nothing_to_reset(_: "Connection") -> None:
     """No call of ours leaves anything in a session; asyncpg's own reset would be a second round trip for each."""
+
+
+async def _tried(address: Address) -> Address:
+    """One that lets us in; PgBouncer is found out if the URL does not say it."""
+    with in_our_words(address):
+        return Address(address.url, await behind_pgbouncer(address.url) or address.pgbouncer)
+
+
+def _options(address: Address, application: str) -> dict[str, Any]:
+    options: dict[str, Any] = {"timeout": 10}
+    if address.pgbouncer:
+        options["statement_cache_size"] = 0
+    if "application_name=" not in address.url:
+        options["server_settings"] = {"application_name": application}
+    return options
 
 
 async def behind_pgbouncer(url: str) -> bool:

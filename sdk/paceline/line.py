@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import secrets
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -89,3 +90,27 @@ class Line:
     async def _borrowed(self) -> bool:
         """Whether PgBouncer lends us the server's connections: it makes up the process id that we were told."""
         return bool(await self.value("SELECT pg_backend_pid()") != self._connection.get_server_pid())
+
+
+class Lines:
+    """Where lines are opened, for whoever opens one again when his has ended."""
+
+    def __init__(self, url: str) -> None:
+        """`url` is a way to the database that does not go through PgBouncer."""
+        self._url = url
+        self._opened: weakref.WeakSet[Line] = weakref.WeakSet()
+
+    async def open(self) -> Line:
+        """One more."""
+        url = self._url
+        line = await Line.open(url)
+        if url != self._url:
+            line.close()  # it was on its way when all others ended
+        self._opened.add(line)
+        return line
+
+    def move(self, url: str) -> None:
+        """Open them with another login, or elsewhere, from now on; those that are there end."""
+        self._url = url
+        for line in list(self._opened):
+            line.close()

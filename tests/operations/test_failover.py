@@ -8,19 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from operations.servers import DATABASE, Machine, at, machine
+from operations.pairs import PATIENCE, followed, until
+from operations.servers import Machine, at, machine
 from paceline import NewJob
 from paceline.database import Database
 from paceline.errors import PacelineError
 from paceline.job import JobId
-from paceline.migrate import migrate
 from paceline.queue import Queue
 from paceline.testing import PostgresServer
 from runner.process import starting
 from support.proxy import Proxy, proxy
 
 pytestmark = pytest.mark.timeout(180)
-PATIENCE = 90.0
 LEFT = "SELECT count(*) FROM paceline.job"
 DONE = "SELECT array_agg(h.id) FROM paceline.history h WHERE h.outcome = 'd'"
 
@@ -34,21 +33,12 @@ def place() -> Iterator[Machine]:
 @pytest.fixture
 async def pair(place: Machine) -> AsyncIterator[tuple[PostgresServer, PostgresServer]]:
     """A primary that answers when its standby has it too, and the standby."""
-    with place.primary() as primary:
+    async with followed(place) as (primary, standby):
         async with await Database.open(primary.url) as root:
-            await root.value(f"CREATE DATABASE {DATABASE}")
-            await migrate(at(primary))
-            standby = place.serve(place.copy(primary, "-R"), primary, {"hot_standby": "on"})
             await root.value("ALTER SYSTEM SET synchronous_standby_names = '*'")
             await root.value("SELECT pg_reload_conf()")
             await until(root, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
         yield primary, standby
-
-
-async def until(database: Database, sql: str) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not await database.value(sql):  # noqa: ASYNC110 -- the database does not say when
-            await asyncio.sleep(0.05)
 
 
 async def feed(way: Proxy, made: list[JobId], stop: asyncio.Event) -> None:

@@ -18,6 +18,7 @@ from paceline.queue import Queue
 from paceline.reading import Reader
 from paceline.seen import Attempt, JobDetail
 from paceline.testing.scratch import free_ports
+from support.forked import Awaited
 
 APPS = Path(__file__).parent / "apps"
 SHORT = {"PACELINE_HEARTBEAT_INTERVAL_SECS": "0.5", "PACELINE_STALE_THRESHOLD_SECS": "6.5"}
@@ -28,7 +29,7 @@ PATIENCE = 30
 class RunnerProcess:
     """`paceline run` with its log, its port and its end."""
 
-    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process | Awaited, port: int) -> None:
         self.process = process
         self.port = port
         self.lines: list[str] = []

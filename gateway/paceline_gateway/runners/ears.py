@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from paceline.errors import PacelineError
-from paceline.line import Line
+from paceline.line import Line, Lines
 
 AGAIN_SECONDS: Final = 1.0
 """After this long a connection that was lost is made anew."""
@@ -23,9 +23,9 @@ log = logging.getLogger("paceline.gateway")
 class Ears:
     """Hears for many pools."""
 
-    def __init__(self, url: str, ring: Callable[[int], None]) -> None:
-        """`url` is a way that does not go through PgBouncer; `ring` is called with the pool that has work."""
-        self._url, self._ring = url, ring
+    def __init__(self, lines: Lines, ring: Callable[[int], None]) -> None:
+        """`lines` are opened past PgBouncer; `ring` is called with the pool that has work."""
+        self._lines, self._ring = lines, ring
         self._wanted: set[int] = set()
         self._heard: set[int] = set()
         self._asked = asyncio.Event()
@@ -41,7 +41,7 @@ class Ears:
         """For ever."""
         while True:
             try:
-                line = await Line.open(self._url)
+                line = await self._lines.open()
                 try:
                     await self._tend(line)
                 finally:

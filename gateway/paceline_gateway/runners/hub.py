@@ -19,6 +19,7 @@ from paceline.claims import IncarnationId
 from paceline.dialled import Connection, Dialling, News, Offer, Told
 from paceline.errors import PacelineError
 from paceline.job import Claimed
+from paceline.line import Lines
 from paceline_gateway.metrics import Metrics
 from paceline_gateway.runners.ears import Ears
 
@@ -82,10 +83,10 @@ class Room:
 class Hub:
     """The guests of one gateway."""
 
-    def __init__(self, dialling: Dialling, listen_url: str, metrics: Metrics, leaving: asyncio.Event) -> None:
-        """`listen_url` is a way to the database past PgBouncer; `leaving` is set when this gateway closes."""
+    def __init__(self, dialling: Dialling, lines: Lines, metrics: Metrics, leaving: asyncio.Event) -> None:
+        """`lines` are opened past PgBouncer; `leaving` is set when this gateway closes."""
         self._dialling, self._metrics, self._leaving = dialling, metrics, leaving
-        self._ears = Ears(listen_url, self.ring)
+        self._ears = Ears(lines, self.ring)
         self._rooms: dict[int, Room] = {}
         self._hasten = asyncio.Event()
 

@@ -71,7 +71,7 @@ async def between(plane: Path) -> AsyncIterator[Between]:
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context, limit=100)) as session:
         made = Between(target, session)
         server = web.Server(made.handle)
-        runner = web.ServerRunner(server)
+        runner = web.ServerRunner(server, shutdown_timeout=0.1)  # nobody waits for what is held up here any more
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()

@@ -78,7 +78,7 @@ class Site(Watcher):
     def operator_words(self, port: int) -> list[str]:
         """What comes after `paceline`."""
         return [
-            "operator", "--namespaces", self.namespace, "--install", self.namespace,
+            "operator", "--namespaces", self.namespace, "--install", self.install,
             "--lease-namespace", self.namespace,
             "--kubeconfig", str(self.kubeconfig), "--listen", f"127.0.0.1:{port}", "--log-format", "json",
         ]  # fmt: skip

@@ -1,5 +1,6 @@
 """A control plane and a node for each story: kinds and operators belong to a whole cluster."""
 
+import asyncio
 import json
 import os
 import sys
@@ -18,6 +19,7 @@ from paceline_dev.binaries import find_binaries
 from paceline_dev.control_plane import NODE_KUBECONFIG, ControlPlane
 from paceline_dev.images.recipe import OPERATOR, default_tag
 from paceline_dev.kind.install import SYSTEM
+from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import Api
 from paceline_dev.node.images import PATH, Image
 from paceline_dev.node.node import LocalNode
@@ -61,14 +63,22 @@ class LocalStage(Stage):
         return url
 
     async def trust(self) -> None:
-        """The node mounts no token: hand one out by a file."""
-        account = ("-n", SYSTEM, "create", "serviceaccount", "paceline-operator")
-        for words in (("create", "namespace", SYSTEM), account):
-            self.site.kubectl.run(*words, check=False)  # one that is there stays
-        token = (await self.kubectl("-n", SYSTEM, "create", "token", "paceline-operator", "--duration=2h")).strip()
-        config = json.loads(self.site.kubectl.kubeconfig.read_text())
-        config["users"][0]["user"] = {"token": token}
-        self.access.write_text(json.dumps(config))
+        await trust(self.site.kubectl, self.access)
+
+
+async def trust(kubectl: Kubectl, access: Path) -> None:
+    """The node mounts no token: hand one out by a file."""
+    await asyncio.to_thread(_hand_out, kubectl, access)
+
+
+def _hand_out(kubectl: Kubectl, access: Path) -> None:
+    account = ("-n", SYSTEM, "create", "serviceaccount", "paceline-operator")
+    for words in (("create", "namespace", SYSTEM), account):
+        kubectl.run(*words, check=False)  # one that is there stays
+    token = kubectl.run("-n", SYSTEM, "create", "token", "paceline-operator", "--duration=2h").stdout.strip()
+    config = json.loads(kubectl.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token}
+    access.write_text(json.dumps(config))
 
 
 @pytest.fixture(scope="session")
@@ -111,12 +121,13 @@ def _images(release: Release, scratch: Path, access: Path) -> dict[str, Image]:
     return {
         f"shop:{default_tag()}": today,
         f"shop:{release.version}": Image(entrypoint=tuple(release.command("run")), env=old),
-        f"{OPERATOR.name}:{default_tag()}": _operator(access),
-        f"{OPERATOR.name}:{release.version}": _operator(access, PYTHONPATH=str(release.folder)),
+        f"{OPERATOR.name}:{default_tag()}": operator_image(access),
+        f"{OPERATOR.name}:{release.version}": operator_image(access, PYTHONPATH=str(release.folder)),
     }
 
 
-def _operator(access: Path, **env: str) -> Image:
+def operator_image(access: Path, **env: str) -> Image:
+    """An operator that reaches the API server by that file."""
     return Image(
         entrypoint=("sh", "-c", OPERATE, "paceline"),
         env={"PATH": f"{PROGRAMS}:{PATH}", "PYTHON": sys.executable, "KUBECONFIG": str(access),

@@ -9,14 +9,20 @@ from playwright.async_api import Page
 from dashboard.browser.visit import Visit
 from gateway.door.conftest import Door, GatewayProcess, StartGateway
 from runner.process import StartRunner, starting
-from support.chromium import chromium
+from support.chromium import chromium, one_chromium
+
+
+@pytest.fixture(scope="session")
+def browser_url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return one_chromium(tmp_path_factory)
 
 
 @pytest.fixture
-async def browser_page() -> AsyncIterator[Page]:
-    async with chromium() as browser:
+async def browser_page(browser_url: str) -> AsyncIterator[Page]:
+    async with chromium(browser_url) as browser:
         context = await browser.new_context(viewport={"width": 1360, "height": 900}, locale="en-GB", timezone_id="UTC")
         yield await context.new_page()
+        await context.close()
 
 
 @pytest.fixture

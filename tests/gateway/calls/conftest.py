@@ -1,8 +1,6 @@
 """Gateways and runners as processes of their own, which can be killed."""
 
-import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 from gateway.conftest import Client, Site
 from paceline.testing.scratch import free_ports
 from runner.process import RunnerProcess, StartRunner, starting
+from support.forked import Awaited
 
 
 class GatewayProcess(RunnerProcess):
@@ -28,11 +27,7 @@ class GatewayProcess(RunnerProcess):
             **kept, "PACELINE_DATABASE_URL": url, "PACELINE_GATEWAY_LISTEN": f"127.0.0.1:{port}",
             "PACELINE_LEAVE_SECONDS": "0", **variables,
         }  # fmt: skip
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "paceline_cli", "gateway",
-            env=environment, stderr=asyncio.subprocess.PIPE, limit=2**24, start_new_session=True,
-        )  # fmt: skip
-        started = cls(process, port)
+        started = cls(await Awaited.start("gateway", env=environment), port)
         await started.said("listening on")
         return started
 

@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
@@ -23,6 +22,7 @@ from paceline_gateway.app import create_app
 from paceline_gateway.connection import Connection
 from paceline_gateway.serve import configured
 from paceline_gateway.settings import Settings
+from support.forked import Awaited
 from support.pg import LoginUrl, logins
 
 PATIENCE = 30
@@ -146,14 +146,13 @@ class Raw:
 class GatewayProcess:
     """`paceline gateway` with its log."""
 
-    def __init__(self, process: asyncio.subprocess.Process, address: str) -> None:
+    def __init__(self, process: Awaited, address: str) -> None:
         self.process, self.address = process, address
         self.lines: list[str] = []
         self._news = asyncio.Condition()
         self._reader = asyncio.create_task(self._read())
 
     async def _read(self) -> None:
-        assert self.process.stderr is not None
         async for line in self.process.stderr:
             async with self._news:
                 self.lines.append(line.decode().rstrip())
@@ -198,10 +197,8 @@ async def start(site: Door) -> AsyncIterator[StartGateway]:
         async def make(*words: str, url: str = site.url, wait: bool = True) -> GatewayProcess:
             (port,) = free_ports(1)
             kept = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_")}
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "paceline_cli", "gateway", "--listen", f"127.0.0.1:{port}", *words,
-                env={**kept, "PACELINE_DATABASE_URL": url}, stderr=asyncio.subprocess.PIPE,
-            )  # fmt: skip
+            told = ("--listen", f"127.0.0.1:{port}", *words)
+            process = await Awaited.start("gateway", *told, env={**kept, "PACELINE_DATABASE_URL": url})
             made = GatewayProcess(process, f"http://127.0.0.1:{port}")
             stack.push_async_callback(made.end)
             if wait:

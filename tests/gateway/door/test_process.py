@@ -122,6 +122,7 @@ async def test_without_auth_it_says_so_loudly(start: StartGateway) -> None:
         (["--trust-proxy", "10.0.0.0/99"], 'proxy "10.0.0.0/99" is none'),
         (["--max-body", "1"], "max body 1 is too small"),
         (["--listen-url", "mysql://x"], "does not begin with postgresql://"),
+        (["--database-secret", "nowhere"], "the database is named twice"),
     ],
 )
 async def test_what_it_cannot_use_is_said_in_one_line(migrated: str, words: list[str], complaint: str) -> None:

@@ -11,6 +11,7 @@ from websockets.exceptions import InvalidStatus
 from gateway.conftest import Client, until
 from gateway.door.conftest import Door
 from paceline.database import Database
+from paceline.line import Lines
 from paceline.tokens import Tokens
 from paceline_gateway.known import KnownTokens
 from support.pg import LoginUrl
@@ -126,7 +127,7 @@ async def test_where_nothing_is_heard_each_token_is_looked_up_every_time(site: D
 
 async def test_what_was_asked_for_before_a_revocation_is_not_kept_after_it(migrated: str, tokens: Tokens) -> None:
     token = number(await tokens.create("ak"))
-    known = KnownTokens(migrated)
+    known = KnownTokens(Lines(migrated))
     async with known.running():
         await until(lambda: true(known.hearing))
         asked_at, found = known.changes, await tokens.find(token)
@@ -141,7 +142,7 @@ async def test_a_gateway_whose_line_breaks_forgets_what_it_knew(
     migrated: str, tokens: Tokens, database: Database
 ) -> None:
     token = number(await tokens.create("ak"))
-    known = KnownTokens(migrated)
+    known = KnownTokens(Lines(migrated))
     async with known.running():
         await until(lambda: true(known.hearing))
         found = await tokens.find(token)
@@ -159,7 +160,7 @@ async def test_a_gateway_whose_line_breaks_forgets_what_it_knew(
 async def test_a_token_is_not_kept_longer_than_it_is_good(migrated: str, tokens: Tokens, database: Database) -> None:
     token = number(await tokens.create("ak"))
     await database.value("UPDATE paceline.token SET expires_at = clock_timestamp() + interval '300 ms'")
-    known = KnownTokens(migrated)
+    known = KnownTokens(Lines(migrated))
     async with known.running():
         await until(lambda: true(known.hearing))
         found = await tokens.find(token)

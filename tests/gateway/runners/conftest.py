@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Self, TypeAlias
 
@@ -13,6 +12,7 @@ import pytest
 
 from gateway.conftest import Site
 from paceline.testing.scratch import free_ports
+from support.forked import Awaited
 
 PATIENCE = 40
 
@@ -26,7 +26,7 @@ async def token(site: Site) -> str:
 class GatewayProcess:
     """`paceline gateway`."""
 
-    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
+    def __init__(self, process: Awaited, port: int) -> None:
         self.process = process
         self.address = f"http://127.0.0.1:{port}"
 
@@ -34,10 +34,8 @@ class GatewayProcess:
     async def start(cls, url: str, *words: str) -> Self:
         (port,) = free_ports(1)
         kept = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_")}
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "paceline_cli", "gateway", "--listen", f"127.0.0.1:{port}", *words,
-            env={**kept, "PACELINE_DATABASE_URL": url}, start_new_session=True,
-        )  # fmt: skip
+        words = ("--listen", f"127.0.0.1:{port}", *words)
+        process = await Awaited.start("gateway", *words, env={**kept, "PACELINE_DATABASE_URL": url})
         made = cls(process, port)
         await made.ready()
         return made

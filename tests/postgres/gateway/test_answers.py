@@ -9,6 +9,7 @@ from paceline.answers import Answers
 from paceline.claims import Failed, Finished
 from paceline.database import Database
 from paceline.job import JobId, NewJob
+from paceline.line import Lines
 from paceline.queue import Queue
 from paceline.testing import PostgresServer
 from support.bouncer import BouncedServer
@@ -22,7 +23,7 @@ SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 @pytest.fixture
 async def answers(database: Database, migrated: str) -> AsyncIterator[Answers]:
     """Where the server is behind PgBouncer it hears nothing, and looks twice a second."""
-    made = Answers(database, migrated)
+    made = Answers(database, Lines(migrated))
     async with made.running():
         yield made
 
@@ -31,7 +32,7 @@ async def answers(database: Database, migrated: str) -> AsyncIterator[Answers]:
 async def hearing(database: Database, migrated: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Answers]:
     """One that is told of ends, and looks by itself but once an hour."""
     monkeypatch.setattr("paceline.answers.HEARING_SECONDS", 3600)
-    made = Answers(database, migrated)
+    made = Answers(database, Lines(migrated))
     async with made.running():
         await hears(made, True)
         yield made

@@ -64,6 +64,17 @@ async def test_a_token_that_is_not_good_registers_nobody(database: Database, wha
     assert await database.value("SELECT count(*) FROM paceline.incarnation") == 0
 
 
+async def test_a_gateways_login_is_revoked_and_who_came_by_it_stays(database: Database, login: Login) -> None:
+    gateway = await login("gateway", "builds")
+    token = await Tokens(database).create("rk", pool="builds", runner="laptop")
+    mine = await Dialling(gateway).register(token.split("_")[1], kinds=["*"])
+    name = await gateway.value("SELECT session_user::text")
+    await database.value("SELECT paceline.revoke_login($1, 'gateway', 'builds')", name)
+    with pytest.raises(NotAllowedError):
+        await beat(gateway, mine)
+    assert (await beat(await login("gateway", "builds"), mine)).verdict == "ok"
+
+
 async def test_a_revocation_waits_for_a_registration_and_ends_it(database: Database, connect: Connect) -> None:
     token = (await Tokens(database).create("rk", pool="builds", runner="laptop")).split("_")[1]
     dialling, revoking, watcher = await connect(), await connect(), await connect()
