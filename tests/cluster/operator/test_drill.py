@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from cluster.operator.site import PROGRAMS, Site, ended, shop
+from cluster.operator.site import PROGRAMS, Site, shop
 from cluster.place import Json
 from cluster.upgrade.conftest import InstalledSite, operator_image, trust
 from paceline import NewJob
@@ -70,12 +70,10 @@ def paths(*folders: Path) -> str:
     return os.pathsep.join([*map(str, folders), os.environ["PATH"]])
 
 
-def elsewhere(url: str, server: PostgresServer, database: str | None = None) -> str:
-    """The same login on another server."""
-    parts, there = urlsplit(url), urlsplit(server.url)
-    login = parts.netloc.rpartition("@")[0]
-    netloc = f"{login}@{there.hostname}:{there.port}"
-    return urlunsplit(parts._replace(netloc=netloc, path=f"/{database}" if database else parts.path))
+def elsewhere(url: str, server: PostgresServer) -> str:
+    """The same login, for the new database of another server."""
+    login, there = urlsplit(url).netloc.rpartition("@")[0], urlsplit(server.url)
+    return urlunsplit(there._replace(netloc=f"{login}@{there.hostname}:{there.port}", path="/app"))
 
 
 def manifests(namespace: str, group: Json, urls: Mapping[str, str]) -> str:
@@ -123,7 +121,7 @@ async def lose(home: Home) -> None:
 
 
 @contextlib.asynccontextmanager
-async def fresh(home: Home, scratch: Path, url: str) -> AsyncIterator[InstalledSite]:
+async def fresh(home: Home, scratch: Path) -> AsyncIterator[tuple[ControlPlane, Api, LocalNode]]:
     """A new cluster without anything."""
     access = scratch / "operator.kubeconfig"
     images = {"shop": shop(scratch), f"{OPERATOR.name}:{default_tag()}": operator_image(access)}
@@ -132,13 +130,9 @@ async def fresh(home: Home, scratch: Path, url: str) -> AsyncIterator[InstalledS
             await Api.connect(plane.kubeconfig) as api,
             LocalNode(plane.folder / NODE_KUBECONFIG, NodeSpec(home.node.name, cpu="100", memory="100Gi"),
                       images=images, renew=1.0) as node,
-            await Database.open(url) as database,
         ):  # fmt: skip
             await trust(plane.kubectl, access)
-            queue = Queue(database, "builds")
-            made = InstalledSite(api, plane.kubectl, plane.kubeconfig, home.namespace, node, queue, url, scratch)
-            yield made
-            ended(made.laptops)
+            yield plane, api, node
 
 
 async def test_groups_come_back_and_jobs_that_waited_or_ran_are_done(site: Site) -> None:
@@ -158,15 +152,18 @@ async def test_groups_come_back_and_jobs_that_waited_or_ran_are_done(site: Site)
     with PostgresServer.start() as server:
         async with await Database.open(server.url) as root:
             await root.value("CREATE DATABASE app")
-        new = elsewhere(server.url, server, "app")
-        moved = {name: elsewhere(url, server, "app") for name, url in urls.items()}
+        moved = {name: elsewhere(url, server) for name, url in urls.items()}
         (home.scratch / "ours.yaml").write_text(manifests(home.namespace, group, moved))
-        async with fresh(home, new_scratch, new) as site:
+        async with fresh(home, new_scratch) as (plane, api, node):
+            url = elsewhere(home.url, server)
             await by_the_page(
-                "The new ones", home.scratch, new, KUBECONFIG=str(site.kubeconfig),
-                PATH=paths(programs, PROGRAMS, site.kubectl.program.parent),
+                "The new ones", home.scratch, url, ADMIN_URL=server.url, KUBECONFIG=str(plane.kubeconfig),
+                PATH=paths(programs, PROGRAMS, plane.kubectl.program.parent),
             )  # fmt: skip
-            await found_again(site, before)
+            async with await Database.open(url) as database:
+                queue = Queue(database, "builds")
+                args = (api, plane.kubectl, plane.kubeconfig, home.namespace, node, queue, url, new_scratch)
+                await found_again(InstalledSite(*args), before)
 
 
 async def found_again(site: InstalledSite, before: Before) -> None:
