@@ -15,6 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
 .PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway soak audit lock clean
+.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway bench-growth audit lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -43,6 +44,7 @@ check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/python -m paceline_dev crds --check
 	$(BIN)/python -m paceline_dev cli-docs --check
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench benchmarks --check
+	PYTHONPATH=bench $(BIN)/python -m paceline_bench scaling --check
 	$(BIN)/python -m paceline_dev install --check
 	$(BIN)/python -m paceline_dev manifests
 
@@ -63,6 +65,7 @@ crds: .venv/ready ## Write crds/, install.yaml, the CRDs' chart and the referenc
 	$(BIN)/python -m paceline_dev crds
 	$(BIN)/python -m paceline_dev cli-docs
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench benchmarks
+	PYTHONPATH=bench $(BIN)/python -m paceline_bench scaling
 	$(BIN)/python -m paceline_dev install
 
 mutate: .venv/ready ## Break every guard and want to see red (NAME=part of a name)
@@ -93,6 +96,8 @@ bench-gateway: .venv-bench/ready ## Measure a gateway: jobs by HTTP, a thousand 
 
 soak: .venv-bench/ready ## Two hours of bursts, scaling, updates, taints and hand-overs (MINUTES=10: shorter)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench soak
+bench-growth: .venv-bench/ready ## Measure how costs grow with backlog, groups, runners, lanes and history (QUICK=1 takes four minutes)
+	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench growth
 
 images: .venv/ready ## Build the images of operator, runner and examples (TAG=…), with or without a registry
 	@$(BIN)/python -m paceline_dev images $(if $(TAG),--tag "$(TAG)")

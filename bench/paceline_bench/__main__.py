@@ -135,6 +135,29 @@ def benchmarks(
     if not check:
         marked.write(PAGE, found)
     elif differences := marked.drift(PAGE, found):
+def growth(quick: QuickOption = False, only: OnlyOption = None, output: OutputOption = RESULTS) -> None:
+    """Backlog, groups, runners, lanes and history by tens: what grows, and how."""
+    from paceline_bench.growth.bench import bench
+    from paceline_bench.growth.sizes import FULL, QUICK
+
+    run = Run(report=stderr_reporter(), quick=quick, only=frozenset(only or ()))
+    raise typer.Exit(play(bench(QUICK if quick else FULL), run, output))
+
+
+@app.command()
+def scaling(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page differs.")] = False,
+    again: Annotated[bool, typer.Option("--play", help="Let paceline simulate play its days again first.")] = False,
+) -> None:
+    """Write the tables of docs/scaling.md from the committed results."""
+    from paceline_bench.scaling import constants, page, played
+
+    if again:
+        played.play(RESULTS)
+    found = constants.read(RESULTS), played.read(RESULTS)
+    if not check:
+        page.write(*found)
+    elif differences := page.drift(*found):
         raise BenchError("\n".join(differences))
 
 

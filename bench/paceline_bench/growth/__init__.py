@@ -1,0 +1,1 @@
+"""The bench of growth: what one call costs as what it works beside grows by tens."""

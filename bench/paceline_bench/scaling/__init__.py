@@ -1,0 +1,1 @@
+"""What breaks first far beyond one machine, computed from the committed results."""
