@@ -15,6 +15,9 @@ from paceline_bench.systems.paceline import POOL, SYSTEM
 BYTES: Final = "bytes_backlog"
 ROW: Final = 500
 """Bytes of a waiting job with its indexes, at most."""
+WEIGHT: Final = """
+SELECT (pg_total_relation_size('{0}') + coalesce(sum(pg_total_relation_size(inhrelid)), 0))::float8
+       / (SELECT count(*) FROM {0}) FROM pg_inherits WHERE inhparent = '{0}'::regclass"""
 
 
 async def measure(run: Run, server: PostgresServer, size: Size) -> list[Measurement]:
@@ -54,10 +57,5 @@ async def at(here: Place, jobs: int, effort: Effort) -> list[Measurement]:
 
 
 async def weight(here: Place, table: str) -> float:
-    """Bytes of a row, with its indexes."""
-    return float(
-        await here.raw.fetchval(
-            "SELECT sum(pg_total_relation_size(relid))::float8 / (SELECT count(*) FROM paceline." + table + ")"
-            "  FROM pg_partition_tree('paceline." + table + "') WHERE isleaf"
-        )
-    )
+    """Bytes of a row, with its indexes; those of a table's days together."""
+    return float(await here.raw.fetchval(WEIGHT.format(f"paceline.{table}")))

@@ -133,5 +133,3 @@ def bench(size: Size) -> Bench:
             **SHARDED,
         },
     )
-
-

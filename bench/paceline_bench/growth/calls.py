@@ -31,7 +31,7 @@ async def nothing() -> None:
     """Before and after most calls."""
 
 
-async def timed(name: str, call: Call, effort: Effort, before: Call = nothing, after: Call = nothing) -> list[float]:
+async def timed(call: Call, effort: Effort, before: Call = nothing, after: Call = nothing) -> list[float]:
     """Milliseconds of each call; what is done before and after one is not in its time."""
     found = []
     for number in range(effort.warm + effort.rounds * effort.calls):
@@ -49,7 +49,7 @@ async def measured(
     name: str, call: Call, effort: Effort, before: Call = nothing, after: Call = nothing
 ) -> list[Measurement]:
     """A median for each round."""
-    return medians(name, await timed(name, call, effort, before, after), effort)
+    return medians(name, await timed(call, effort, before, after), effort)
 
 
 def medians(name: str, took: Sequence[float], effort: Effort) -> list[Measurement]:
@@ -97,7 +97,7 @@ async def claiming(
     async def refill() -> None:
         await claims.refill(queue)
 
-    took = await timed(what, claims.step, effort, after=refill)
+    took = await timed(claims.step, effort, after=refill)
     await claims.close()
     return [
         *medians(what, took, effort),
@@ -105,9 +105,7 @@ async def claiming(
     ]
 
 
-async def through(
-    name: str, incarnations: Sequence[Incarnation], queue: Queue, rounds: int
-) -> list[Measurement]:
+async def through(name: str, incarnations: Sequence[Incarnation], queue: Queue, rounds: int) -> list[Measurement]:
     """Milliseconds that 1,000 jobs take through the queue, in and out, on some connections at once."""
     found = []
     for number in range(rounds + 1):

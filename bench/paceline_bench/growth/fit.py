@@ -1,8 +1,8 @@
 """How a cost grows: the exponent of a power of n that fits it best, and what is more than the rule allows.
 
-A curve is one of two sorts. *Each*: one operation beside n others (a claim beside a backlog), which may cost log n. *All*:
-one call that looks at all n (the survey of n groups), which may cost n log n. Either way n operations, or one look at n
-things, take no longer than n log n.
+A curve is one of two sorts. *Each*: one operation beside n others (a claim beside a backlog), which may cost log n.
+*All*: one call that looks at all n (the survey of n groups), which may cost n log n. Either way n operations, or one
+look at n things, take no longer than n log n.
 """
 
 import math

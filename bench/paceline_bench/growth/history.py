@@ -31,13 +31,14 @@ SELECT 0, now() - make_interval(days => $1), now(), NULL, 0, NULL, 0, 0, 5, 1, 0
 FILL: Final = """
 INSERT INTO paceline.history (id, finished_at, enqueued_at, claimed_at, fence, incarnation, lane, kind, priority, tries,
                               losses, outcome)
-SELECT $1::bigint + n, date_trunc('day', now(), 'UTC') - make_interval(days => $2) + n * interval '1 microsecond', now(),
-       now(), n, NULL, l.id, l.kind, 5, 1, 0, 'd'
+SELECT $1::bigint + n, date_trunc('day', now(), 'UTC') - make_interval(days => $2) + n * interval '1 microsecond',
+       now(), now(), n, NULL, l.id, l.kind, 5, 1, 0, 'd'
   FROM generate_series($3::bigint, $4::bigint) n, (SELECT x.id, x.kind FROM paceline.lane x ORDER BY x.id LIMIT 1) l"""
 SLOW: Final = "UPDATE paceline.tick SET next_at = '-infinity', slow_at = '-infinity'"
 OLD: Final = """
 SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
- WHERE i.inhparent = 'paceline.history'::regclass AND right(c.relname, 8) < to_char(now() AT TIME ZONE 'UTC' - interval '7 days', 'YYYYMMDD')"""
+ WHERE i.inhparent = 'paceline.history'::regclass
+   AND right(c.relname, 8) < to_char(now() AT TIME ZONE 'UTC' - interval '7 days', 'YYYYMMDD')"""
 
 
 async def measure(run: Run, server: PostgresServer, size: Size) -> list[Measurement]:

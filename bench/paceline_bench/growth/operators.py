@@ -1,7 +1,8 @@
 """One operator with more and more groups at zero, in one database; then the same number in two.
 
-Two servers on one machine share its cores, so their throughput together says nothing. What can be shown here is that they
-share nothing else: what the operator asks of a database depends on neither how many groups are in it nor on the other one.
+Two servers on one machine share its cores, so their throughput together says nothing. What can be shown here is that
+they share nothing else: what the operator asks of a database depends neither on how many groups are in it nor on the
+other one.
 """
 
 import contextlib

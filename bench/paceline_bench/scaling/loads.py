@@ -59,25 +59,32 @@ def idle_statements(seen: Measured) -> Callable[[float], float]:
     return of
 
 
+def gateways(runners: float) -> float:
+    """As many runners on each as were measured."""
+    return runners / MEASURED_RUNNERS
+
+
 def loads(seen: Measured) -> Sequence[Load]:
     """What one database, one operator and one cluster have to bear; what is reached first comes first."""
-    gateways = lambda runners: runners * seen["gateway_cpu"] / 100  # noqa: E731 -- one line of arithmetic
+
     found = [
         Load("connections, straight", "", lambda n: CONNECTIONS * n, MOST_CONNECTIONS,
              "`max_connections` of 100, PostgreSQL's default", "raise it to hundreds, then PgBouncer"),
         Load("connections past PgBouncer, with `listenUrl`", "", lambda n: n, MOST_CONNECTIONS,
              "the same", "no `listenUrl`: runners poll; or the gateway"),
-        Load("gateways", "", gateways, 1, "one core each", "one more for each limit reached"),
+        Load("gateways", "", gateways, 1, "1,000 runners on each: no more were measured", "one more for each 1,000"),
         Load("connections of gateways", "", lambda n: GATEWAY_CONNECTIONS * max(1.0, gateways(n)), MOST_CONNECTIONS,
              "the same", "PgBouncer before the gateways, then a second database"),
         Load("statements of idle runners", "/s", idle_statements(seen), seen["steps"],
-             "what two cores did", "more cores, the gateway with its longer leases, then a second database"),
+             "what two cores did", "more cores, fewer heartbeats, then a second database"),
         Load("operator at rest", " % of a core", lambda n: n * seen["operator_cpu"], 100,
              "its one core", "a second install for other namespaces"),
         Load("operator's memory, at most", " GB", lambda n: n * seen["operator_mb"] / 1000, OPERATOR_GB,
              "512Mi, its limit as shipped", "raise the limit"),
         Load("Runner and Pod objects", "", lambda n: 2 * n, 2 * MOST_PODS,
              "150,000 pods in a cluster, as Kubernetes documents", "a second cluster on the same databases"),
+        Load("writes to the API server, all replaced once", "", lambda n: n * seen["life"], None,
+             "your API server", "runners that live longer"),
         Load("from nothing to all of them", " s", lambda n: n * seen["create"], None, "your patience", "`minReplicas`"),
         Load("memory of the runners", " GB", lambda n: n * seen["runner_mb"] / 1000, None,
              "your nodes", "more slots in each"),

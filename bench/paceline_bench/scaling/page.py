@@ -1,6 +1,5 @@
 """The tables of docs/scaling.md, and where they stand in it."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +11,7 @@ from paceline_bench.scaling.loads import SIZES, loads
 from paceline_dev import REPOSITORY
 
 PAGE: Final = REPOSITORY / "docs" / "scaling.md"
+END: Final = "<!-- end -->"
 RATES: Final = (1_000, 10_000, 30_000)
 DAY: Final = 86_400
 DAYS: Final = 7
@@ -61,7 +61,10 @@ def flowing(seen: Measured) -> list[str]:
 
 def simulated(played: Sequence[Played]) -> list[str]:
     """Days that `paceline simulate` has played."""
-    lines = ["| most runners | jobs of the day | runner hours | changes of size | wait p50 | p99 |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| most runners | jobs of the day | runner hours | changes of size | wait p50 | p99 |",
+        "|---|---|---|---|---|---|",
+    ]
     for each in played:
         cells = (
             f"{each['most_runners']:,}",
@@ -78,10 +81,11 @@ def simulated(played: Sequence[Played]) -> list[str]:
 def written(text: str, tables: Mapping[str, Sequence[str]]) -> str:
     """The page with each table between its two marks."""
     for name, lines in tables.items():
-        marks = re.compile(rf"(<!-- table: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        text, count = marks.subn(lambda found, lines=lines: found[1] + "\n".join(lines) + "\n" + found[2], text)  # type: ignore[misc] # mypy wants a lambda without a default
-        if count != 1:
-            raise BenchError(f"docs/scaling.md needs one <!-- table: {name} --> with an <!-- end -->; it has {count}")
+        before, mark, rest = text.partition(f"<!-- table: {name} -->\n")
+        _, end, after = rest.partition(END)
+        if not mark or not end:
+            raise BenchError(f"docs/scaling.md needs one <!-- table: {name} --> with an {END}")
+        text = "".join((before, mark, "\n".join(lines), "\n", end, after))
     return text
 
 

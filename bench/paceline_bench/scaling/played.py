@@ -9,10 +9,13 @@ from typing import Any, Final
 
 from paceline_bench.errors import BenchError
 from paceline_bench.paceline_command import PROGRAM
-from paceline_bench.scaling.loads import SIZES
 from paceline_bench.site import group
 
 FILE: Final = "scaling.json"
+SIZES: Final = (100, 1_000, 9_000)
+"""At the peak, by the mean; some more are needed at times."""
+MOST: Final = 10_000
+"""The largest maxReplicas of a group."""
 HOUR: Final = 3600
 SECONDS: Final = 1800.0
 STARTUP: Final = "60s"
@@ -43,7 +46,7 @@ def read(folder: Path) -> list[dict[str, Any]]:
 def _play(runners: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="paceline-bench-") as scratch:
         file = Path(scratch) / "builds.json"  # which is YAML, too
-        file.write_text(json.dumps(group("builds", 0, autoscaling={"maxReplicas": 2 * runners})))
+        file.write_text(json.dumps(group("builds", 0, autoscaling={"maxReplicas": MOST})))
         words = [*PROGRAM, "simulate", str(file), "--curve", curve(runners), "--service", "1h", "--startup", STARTUP]
         done = subprocess.run([*words, "--json"], capture_output=True, text=True, check=False, timeout=SECONDS)
     if done.returncode != 0:

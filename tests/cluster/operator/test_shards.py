@@ -31,7 +31,9 @@ async def another_server() -> AsyncIterator[tuple[PostgresServer, str]]:
 
 async def pods_of(site: Site, group: str) -> set[str]:
     return {
-        each["metadata"]["name"] for each in await site.pods() if each["metadata"]["labels"]["paceline.dev/group"] == group
+        each["metadata"]["name"]
+        for each in await site.pods()
+        if each["metadata"]["labels"]["paceline.dev/group"] == group
     }
 
 

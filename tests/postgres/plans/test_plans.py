@@ -4,8 +4,10 @@ The limits are data, beside each call, and close: a lost index, or a condition t
 """
 
 import asyncio
+import json
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -59,3 +61,37 @@ async def test_the_seed_is_as_large_as_it_says(connection: "asyncpg.Connection[a
     assert [each["rows"] // 1000 for each in await connection.fetch(days)] == [16] * 6
     states = "SELECT array_agg(DISTINCT state::text ORDER BY state::text) FROM paceline.job"
     assert await connection.fetchval(states) == ["b", "r", "s", "x"]
+
+
+Plan = dict[str, Any]
+
+
+async def plan_of(connection: "asyncpg.Connection[asyncpg.Record]", function: str) -> list[Plan]:
+    """The nodes of the last statement of a function; rows that it made itself are counted nowhere."""
+    body = await connection.fetchval("SELECT prosrc FROM pg_proc WHERE oid = $1::text::regproc", f"paceline.{function}")
+    last = body.rpartition(";")[2]
+    (found,) = json.loads(await connection.fetchval(f"EXPLAIN (FORMAT JSON) {last}"))
+    return list(nodes(found["Plan"]))
+
+
+def nodes(plan: Plan) -> Iterator[Plan]:
+    yield plan
+    for each in plan.get("Plans", ()):
+        yield from nodes(each)
+
+
+async def test_runners_are_counted_once_for_all_pools(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    found = await plan_of(connection, "count_runners")
+    assert any(each.get("Alias") == "i" for each in found), "the living are counted"
+    assert not [each for each in found if each.get("Parent Relationship") == "SubPlan"], "nothing is done pool by pool"
+
+
+async def test_lists_of_lanes_are_told_apart_before_they_are_taken_apart(
+    connection: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
+    """As many lists as sorts of runners, and not as many as runners."""
+    found = await plan_of(connection, "review_lanes")
+    (apart,) = [each for each in found if each["Node Type"] == "ProjectSet"]
+    assert [each["CTE Name"] for each in nodes(apart) if each["Node Type"] == "CTE Scan"] == ["lists"]
+    (lists,) = [each for each in found if each.get("Subplan Name") == "CTE lists"]
+    assert lists["Node Type"] in ("Aggregate", "Unique")

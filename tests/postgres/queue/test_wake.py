@@ -152,3 +152,13 @@ async def test_taints_that_change_wake_who_may_claim_more_now(queue: Queue, hear
     await runner.taint("")
     assert await heard() == 1
     assert len((await runner.step(1)).jobs) == 1
+
+
+async def test_a_pool_whose_last_runner_has_gone_has_none(queue: Queue, register: Register, tick: Tick) -> None:
+    one = await register("r1")
+    await tick()
+    counted = "SELECT runners FROM paceline.pool WHERE name = 'builds'"
+    assert await queue.database.value(counted) == 1
+    await one.deregister()
+    await tick()
+    assert await queue.database.value(counted) == 0

@@ -6,13 +6,14 @@ from collections.abc import Callable
 import pytest
 
 from paceline_bench import budgets
+from paceline_bench.errors import NotMeasuredError
 from paceline_bench.growth import places
 from paceline_bench.growth.bench import OVER, SHARDED, WHAT, bench
 from paceline_bench.growth.calls import medians
 from paceline_bench.growth.fit import Beyond, Curve, Exponent, Worst, beyond, exponent
 from paceline_bench.growth.operators import renamed
 from paceline_bench.growth.sizes import APART, FULL, QUICK, Effort, curves, names
-from paceline_bench.measure import Measurement, collect, derive
+from paceline_bench.measure import Derived, Measurement, collect, derive
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 LIMIT = 0.15
@@ -78,7 +79,7 @@ def test_each_round_has_an_exponent_of_its_own() -> None:
 
 def test_the_worst_curve_is_the_one_that_is_judged_and_none_may_be_missing() -> None:
     good, bad = (Curve(what=what, axis="lanes", sizes=(1, 10, 100)) for what in ("claim", "tick"))
-    wanted = [Beyond(good), Beyond(bad), Worst("lanes", (good, bad))]
+    wanted: list[Derived] = [Beyond(good), Beyond(bad), Worst("lanes", (good, bad))]
     found = [Measurement(name, 1.0, "ms") for name in good.names]
     assert "worst_over_lanes" not in derive(collect(found), wanted)
     found += [Measurement(name, float(size), "ms") for name, size in zip(bad.names, bad.sizes, strict=True)]
@@ -121,7 +122,7 @@ def test_a_value_is_the_median_of_the_calls_of_its_round() -> None:
 def test_a_disk_that_is_too_small_is_told_before_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places.shutil, "disk_usage", lambda _: places.shutil._ntuple_diskusage(0, 0, int(13e9)))  # type: ignore[attr-defined]
     places.require_room(1_000_000, 500)
-    with pytest.raises(places.NotMeasuredError, match="10,000,000 rows need 17 GB .* 13 are free"):
+    with pytest.raises(NotMeasuredError, match=r"10,000,000 rows need 17 GB .* 13 are free"):
         places.require_room(10_000_000, 500)
 
 
@@ -132,4 +133,8 @@ def test_an_operator_at_rest_is_told_by_the_names_of_its_curves() -> None:
         Measurement("queries_idle_20_operator", 0.9, "queries/s"),
         Measurement("connections_20_operator", 3, "connections"),
     ]
-    assert [each.name for each in renamed(found, 20)] == ["memory_20_operator", "cpu_20_operator", "statements_20_operator"]
+    assert [each.name for each in renamed(found, 20)] == [
+        "memory_20_operator",
+        "cpu_20_operator",
+        "statements_20_operator",
+    ]
