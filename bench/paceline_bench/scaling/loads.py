@@ -66,15 +66,14 @@ def gateways(runners: float) -> float:
 
 def loads(seen: Measured) -> Sequence[Load]:
     """What one database, one operator and one cluster have to bear; what is reached first comes first."""
-
     found = [
         Load("connections, straight", "", lambda n: CONNECTIONS * n, MOST_CONNECTIONS,
              "`max_connections` of 100, PostgreSQL's default", "raise it to hundreds, then PgBouncer"),
         Load("connections past PgBouncer, with `listenUrl`", "", lambda n: n, MOST_CONNECTIONS,
-             "the same", "no `listenUrl`: runners poll; or the gateway"),
+             "`max_connections` of 100", "no `listenUrl`: runners poll; or the gateway"),
         Load("gateways", "", gateways, 1, "1,000 runners on each: no more were measured", "one more for each 1,000"),
         Load("connections of gateways", "", lambda n: GATEWAY_CONNECTIONS * max(1.0, gateways(n)), MOST_CONNECTIONS,
-             "the same", "PgBouncer before the gateways, then a second database"),
+             "`max_connections` of 100", "PgBouncer before the gateways, then a second database"),
         Load("statements of idle runners", "/s", idle_statements(seen), seen["steps"],
              "what two cores did", "more cores, fewer heartbeats, then a second database"),
         Load("operator at rest", " % of a core", lambda n: n * seen["operator_cpu"], 100,
