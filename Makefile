@@ -14,8 +14,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway soak audit lock clean
-.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway bench-growth audit lock clean
+.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway soak bench-growth audit lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -96,6 +95,7 @@ bench-gateway: .venv-bench/ready ## Measure a gateway: jobs by HTTP, a thousand 
 
 soak: .venv-bench/ready ## Two hours of bursts, scaling, updates, taints and hand-overs (MINUTES=10: shorter)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench soak
+
 bench-growth: .venv-bench/ready ## Measure how costs grow with backlog, groups, runners, lanes and history (QUICK=1 takes four minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench growth
 

@@ -11,9 +11,11 @@ from typing import Annotated
 
 import typer
 
+from paceline_bench import marked
 from paceline_bench.bench import Bench, Run
 from paceline_bench.budgets import Budget
 from paceline_bench.errors import BenchError
+from paceline_bench.marked import Tables
 from paceline_bench.plots import draw
 from paceline_bench.report import RESULTS, measure, write
 from paceline_dev.progress import stderr_reporter
@@ -24,6 +26,7 @@ JobsOption = Annotated[int | None, typer.Option(min=100, help="So many jobs for 
 RoundsOption = Annotated[int | None, typer.Option(min=1, help="So many repetitions.")]
 OnlyOption = Annotated[list[str] | None, typer.Option(help="Measure only this figure; may be repeated.")]
 MinutesOption = Annotated[int | None, typer.Option(min=2, envvar="MINUTES", help="So long, instead of two hours.")]
+CheckOption = Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page differs.")]
 OutputOption = Annotated[Path, typer.Option(help="Where the results go.", show_default=False)]
 
 
@@ -124,17 +127,16 @@ def soak(quick: QuickOption = False, minutes: MinutesOption = None, output: Outp
 
 @app.command()
 def benchmarks(
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page differs.")] = False,
+    check: CheckOption = False,
 ) -> None:
     """Write the tables of docs/benchmarks.md from the committed results."""
-    from paceline_bench import marked
     from paceline_bench.compared.results import read
     from paceline_bench.compared.tables import PAGE, tables
 
-    found = tables(read(RESULTS))
-    if not check:
-        marked.write(PAGE, found)
-    elif differences := marked.drift(PAGE, found):
+    bring_up_to_date(PAGE, tables(read(RESULTS)), check=check)
+
+
+@app.command()
 def growth(quick: QuickOption = False, only: OnlyOption = None, output: OutputOption = RESULTS) -> None:
     """Backlog, groups, runners, lanes and history by tens: what grows, and how."""
     from paceline_bench.growth.bench import bench
@@ -146,7 +148,7 @@ def growth(quick: QuickOption = False, only: OnlyOption = None, output: OutputOp
 
 @app.command()
 def scaling(
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page differs.")] = False,
+    check: CheckOption = False,
     again: Annotated[bool, typer.Option("--play", help="Let paceline simulate play its days again first.")] = False,
 ) -> None:
     """Write the tables of docs/scaling.md from the committed results."""
@@ -154,10 +156,14 @@ def scaling(
 
     if again:
         played.play(RESULTS)
-    found = constants.read(RESULTS), played.read(RESULTS)
+    bring_up_to_date(page.PAGE, page.tables(constants.read(RESULTS), played.read(RESULTS)), check=check)
+
+
+def bring_up_to_date(page: Path, tables: Tables, *, check: bool) -> None:
+    """Write the tables of a page, or complain that they differ."""
     if not check:
-        page.write(*found)
-    elif differences := page.drift(*found):
+        marked.write(page, tables)
+    elif differences := marked.drift(page, tables):
         raise BenchError("\n".join(differences))
 
 

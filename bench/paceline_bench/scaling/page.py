@@ -1,17 +1,14 @@
-"""The tables of docs/scaling.md, and where they stand in it."""
+"""The tables of docs/scaling.md."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
-from paceline_bench.errors import BenchError
 from paceline_bench.measure import number
 from paceline_bench.scaling.constants import WANTED, Measured
 from paceline_bench.scaling.loads import SIZES, loads
 from paceline_dev import REPOSITORY
 
 PAGE: Final = REPOSITORY / "docs" / "scaling.md"
-END: Final = "<!-- end -->"
 RATES: Final = (1_000, 10_000, 30_000)
 DAY: Final = 86_400
 DAYS: Final = 7
@@ -78,17 +75,6 @@ def simulated(played: Sequence[Played]) -> list[str]:
     return lines
 
 
-def written(text: str, tables: Mapping[str, Sequence[str]]) -> str:
-    """The page with each table between its two marks."""
-    for name, lines in tables.items():
-        before, mark, rest = text.partition(f"<!-- table: {name} -->\n")
-        _, end, after = rest.partition(END)
-        if not mark or not end:
-            raise BenchError(f"docs/scaling.md needs one <!-- table: {name} --> with an {END}")
-        text = "".join((before, mark, "\n".join(lines), "\n", end, after))
-    return text
-
-
 def tables(seen: Measured, played: Sequence[Played]) -> dict[str, list[str]]:
     """All of them."""
     return {
@@ -97,19 +83,6 @@ def tables(seen: Measured, played: Sequence[Played]) -> dict[str, list[str]]:
         "flowing": flowing(seen),
         "simulated": simulated(played),
     }
-
-
-def write(seen: Measured, played: Sequence[Played], page: Path = PAGE) -> None:
-    """Bring the page up to date."""
-    page.write_text(written(page.read_text(), tables(seen, played)))
-
-
-def drift(seen: Measured, played: Sequence[Played], page: Path = PAGE) -> list[str]:
-    """What has to be done to it."""
-    text = page.read_text()
-    if written(text, tables(seen, played)) == text:
-        return []
-    return [f"docs/{page.name} differs from the results (run make crds)"]
 
 
 def _round(value: float) -> float:

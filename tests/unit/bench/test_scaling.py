@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from paceline_bench import marked
 from paceline_bench.errors import BenchError
 from paceline_bench.report import RESULTS
 from paceline_bench.scaling import constants, loads, page, played
@@ -21,25 +22,14 @@ def load(what: str) -> loads.Load:
 
 
 def test_the_page_shows_what_the_results_say() -> None:
-    assert page.drift(constants.read(RESULTS), played.read(RESULTS)) == []
+    assert marked.drift(page.PAGE, page.tables(constants.read(RESULTS), played.read(RESULTS))) == []
 
 
-def test_a_result_that_changes_changes_the_page(tmp_path: Path) -> None:
+def test_a_result_that_changes_changes_the_page() -> None:
     seen, days = constants.read(RESULTS), played.read(RESULTS)
-    copy = tmp_path / "scaling.md"
-    copy.write_text(page.PAGE.read_text())
-    assert page.drift(seen | {"wal": 2 * seen["wal"]}, days, copy) == [
+    assert marked.drift(page.PAGE, page.tables(seen | {"wal": 2 * seen["wal"]}, days)) == [
         "docs/scaling.md differs from the results (run make crds)"
     ]
-    page.write(seen | {"wal": 2 * seen["wal"]}, days, copy)
-    assert page.drift(seen, days, copy)
-    page.write(seen, days, copy)
-    assert copy.read_text() == page.PAGE.read_text()
-
-
-def test_a_page_without_a_place_for_a_table_says_which(tmp_path: Path) -> None:
-    with pytest.raises(BenchError, match="one <!-- table: breaking --> with an <!-- end -->"):
-        page.written("", {"breaking": []})
 
 
 def test_a_result_that_is_missing_says_how_to_get_it(tmp_path: Path) -> None:
