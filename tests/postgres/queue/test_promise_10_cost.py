@@ -74,6 +74,43 @@ async def test_a_claim_skips_what_was_finished_while_an_old_snapshot_keeps_it_fr
     assert first > 5000
 
 
+@pytest.mark.parametrize(
+    ("before", "lower", "whole"),
+    [(100, 150, 150), (2**32 + 7, 9, 2**32 + 9), (2**32 - 6, 5, 2**32 + 5), (3 * 2**32 - 1, 3, 3 * 2**32 + 3)],
+)
+async def test_an_id_is_whole_also_where_its_lower_half_has_begun_anew(
+    queue: Queue, before: int, lower: int, whole: int
+) -> None:
+    said = await queue.database.value("SELECT paceline.whole_xid($1::text::xid8, $2)::text", str(before), lower)
+    assert int(said) == whole
+
+
+@pytest.mark.parametrize("ticker", ["after the producer", "before the producer"])
+async def test_a_position_is_not_skipped_while_the_newest_of_all_transactions_has_it(
+    queue: Queue, register: Register, connect: Connect, tick: Tick, ticker: str
+) -> None:
+    """A snapshot ends one past what is over, not past what has begun; and whoever ticks may be older than both."""
+    runner = await register()
+    producer, other = await connect(), await connect()
+    await queue.enqueue("mail")
+    (job,) = (await runner.step(9)).jobs
+    await everybody_is_done(queue.database)
+    await tick()
+    await queue.database.rows("SELECT * FROM paceline.step($1, 0, $2, $3)", runner.id, [job.id], [job.fence])
+    await queue.database.value("UPDATE paceline.tick SET next_at = '-infinity', mark_at = '-infinity'")
+    await other.execute("BEGIN")
+    if ticker == "before the producer":
+        await other.fetchval("SELECT pg_current_xact_id()")
+    await producer.execute("BEGIN")
+    early = await producer.fetchval("SELECT id FROM paceline.enqueue('builds', '{mail}', '{1}')")
+    assert await other.fetchval("SELECT paceline.tick()"), "nothing ended since the producer took its position"
+    await other.execute("COMMIT")
+    for _ in range(2):
+        await tick()
+    await producer.execute("COMMIT")
+    assert [job.id for job in (await runner.step(9)).jobs] == [early]
+
+
 async def test_a_position_is_not_skipped_while_a_producer_that_took_it_has_not_committed(
     queue: Queue, register: Register, connect: Connect, tick: Tick
 ) -> None:

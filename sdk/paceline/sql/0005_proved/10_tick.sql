@@ -11,6 +11,17 @@ BEGIN
          ORDER BY j.expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED), 'e');
 END $$;
 
+-- An id of which only the lower 32 bits are known, and that was given out after another one.
+CREATE FUNCTION paceline.whole_xid(p_before xid8, p_lower bigint) RETURNS xid8
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (f.id + CASE WHEN f.id < p_before::text::bigint THEN 4294967296 ELSE 0 END)::text::xid8
+      FROM (SELECT (p_before::text::bigint / 4294967296) * 4294967296 + p_lower AS id) f
+$$;
+
+-- The low-water marks. A position is safe to skip to once every transaction that could have taken a lower one is over; each
+-- writer takes its id before its first position and its first look at the clock. So the sequence and the clock are read first,
+-- and the mark's id is one that was given out after that. The end of a snapshot is none: it is one past the newest transaction
+-- that is over, and a writer that is newer and still open would be passed over; its jobs would stay ready for ever.
 CREATE OR REPLACE FUNCTION paceline.advance_marks() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -18,6 +29,7 @@ DECLARE
     v_safe bigint;
     v_time timestamptz;
     v_last bigint;
+    v_own bigint;
 BEGIN
     SELECT max(m.seq), max(m.at) INTO v_safe, v_time
       FROM paceline.mark m WHERE m.xid <= pg_snapshot_xmin(pg_current_snapshot());
@@ -37,9 +49,15 @@ BEGIN
     END IF;
     SELECT s.last_value INTO v_last FROM paceline.seq s;
     v_time := clock_timestamp();
-    INSERT INTO paceline.mark (seq, at, xid)
-    SELECT v_last, v_time, pg_snapshot_xmax(pg_current_snapshot())
-     WHERE (SELECT count(*) < 20 AND coalesce(max(m.seq), 0) < v_last FROM paceline.mark m);
+    IF (SELECT count(*) < 20 AND coalesce(max(m.seq), 0) < v_last FROM paceline.mark m) THEN
+        BEGIN
+            INSERT INTO paceline.mark (seq, at, xid) VALUES (v_last, v_time, pg_current_xact_id())
+            RETURNING xmin::text::bigint INTO v_own;
+        EXCEPTION WHEN assert_failure THEN   -- never; the clause makes the block a subtransaction, with an id of its own
+            RAISE;
+        END;
+        UPDATE paceline.mark m SET xid = paceline.whole_xid(pg_current_xact_id(), v_own) WHERE m.seq = v_last;
+    END IF;
 END $$;
 
 CREATE OR REPLACE FUNCTION paceline.forget_unused() RETURNS void
