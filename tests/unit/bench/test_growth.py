@@ -43,7 +43,7 @@ def test_one_size_has_no_exponent() -> None:
         (lambda n: math.log2(n + 1), True),
         (lambda n: math.sqrt(n), False),
         (lambda n: n, False),
-        (lambda n: 1_000 + n, False),  # only the largest sizes show it
+        (lambda n: 10_000 + n, False),  # only the largest sizes show it
     ],
 )
 def test_one_operation_may_cost_as_much_as_log_n(cost: Callable[[int], float], kept: bool) -> None:
