@@ -15,6 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
 .PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway soak bench-growth audit lock clean
+.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway assess audit lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -44,6 +45,7 @@ check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/python -m paceline_dev cli-docs --check
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench benchmarks --check
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench scaling --check
+	PYTHONPATH=bench $(BIN)/python -m paceline_bench assess-page --check
 	$(BIN)/python -m paceline_dev install --check
 	$(BIN)/python -m paceline_dev manifests
 
@@ -98,6 +100,8 @@ soak: .venv-bench/ready ## Two hours of bursts, scaling, updates, taints and han
 
 bench-growth: .venv-bench/ready ## Measure how costs grow with backlog, groups, runners, lanes and history (QUICK=1 takes four minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench growth
+assess: .venv-bench/ready ## Measure up to a thousand runners by every way, and write docs/load-assessment.md (an hour; QUICK=1 takes five minutes)
+	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench assess
 
 images: .venv/ready ## Build the images of operator, runner and examples (TAG=…), with or without a registry
 	@$(BIN)/python -m paceline_dev images $(if $(TAG),--tag "$(TAG)")

@@ -164,6 +164,37 @@ def bring_up_to_date(page: Path, tables: Tables, *, check: bool) -> None:
     if not check:
         marked.write(page, tables)
     elif differences := marked.drift(page, tables):
+def assess(
+    quick: QuickOption = False,
+    way: Annotated[list[str] | None, typer.Option(help="Only this way; may be repeated.")] = None,
+    runners: Annotated[list[int] | None, typer.Option(help="Only with so many runners; may be repeated.")] = None,
+    rate: Annotated[
+        list[str] | None, typer.Option(help="Only so many jobs a minute, or flat; may be repeated.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Where results and page go, instead of their own places.", show_default=False)
+    ] = None,
+) -> None:
+    """Up to a thousand runners by every way: whether Postgres is enough, or it takes a message queue."""
+    from paceline_bench.assess.bench import DOCS
+    from paceline_bench.assess.bench import play as play_assess
+    from paceline_bench.assess.plan import FULL, QUICK
+
+    plan = (QUICK if quick else FULL).only(way or (), runners or (), rate or ())
+    run = Run(report=stderr_reporter(), quick=quick)
+    raise typer.Exit(play_assess(run, plan, output or RESULTS, output or DOCS, draw))
+
+
+@app.command()
+def assess_page(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page differs.")] = False,
+) -> None:
+    """Write the page of the assessment anew from the results that are kept."""
+    from paceline_bench.assess.bench import DOCS, drift, rewrite
+
+    if not check:
+        rewrite(RESULTS, DOCS)
+    elif differences := drift(RESULTS, DOCS):
         raise BenchError("\n".join(differences))
 
 

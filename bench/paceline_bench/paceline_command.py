@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -30,17 +30,22 @@ class RunnerCommand:
 
     def on(self, url: str, listen_url: str | None = None) -> Command:
         """The command for a database, and for another way to it for heartbeats and wake-ups."""
-        arguments = (*self.program, "run", "--app", APP, "--dispatchers", str(self.dispatchers))
-        environment = {
+        place = {
             "PACELINE_DATABASE_URL": url,
             "PACELINE_LISTEN_URL": listen_url or url,
             "PACELINE_POOL": POOL,
             "PACELINE_NODE_ID": f"bench-{self.port}",
-            "PACELINE_SLOTS": str(self.slots),
             "PACELINE_BATCH_SIZE": str(self.batch),
-            "PACELINE_LISTEN": f"127.0.0.1:{self.port}",
         }
-        return Command(arguments, environment)
+        return self._command(place, "--dispatchers", str(self.dispatchers))
+
+    def dialling(self, gateway: str, token: str) -> Command:
+        """The command without a database; the token says who it is, and how it is asked is the gateway's matter."""
+        return self._command({"PACELINE_GATEWAY": gateway, "PACELINE_TOKEN": token})
+
+    def _command(self, place: Mapping[str, str], *more: str) -> Command:
+        own = {"PACELINE_SLOTS": str(self.slots), "PACELINE_LISTEN": f"127.0.0.1:{self.port}"}
+        return Command((*self.program, "run", "--app", APP, *more), {**own, **place})
 
 
 def require(program: Sequence[str] = PROGRAM) -> None:

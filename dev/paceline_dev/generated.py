@@ -11,19 +11,22 @@ def write_all(folder: Path, wanted: dict[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def drift_of(folder: Path, wanted: dict[str, str], *, pattern: str) -> list[str]:
-    """One line for each file that is missing, differs, or matches the pattern and should not be there."""
-    lines = [line for name, text in wanted.items() if (line := _difference(folder / name, text))]
+def drift_of(folder: Path, wanted: dict[str, str], *, pattern: str, command: str = "make crds") -> list[str]:
+    """One line for each file that is missing, differs, or matches the pattern and should not be there.
+
+    `command` is what writes them anew.
+    """
+    lines = [line for name, text in wanted.items() if (line := _difference(folder / name, text, command))]
     present = {path.name for path in folder.glob(pattern)}
     return lines + [f"{folder / name}: is no longer generated: delete it" for name in sorted(present - wanted.keys())]
 
 
-def _difference(path: Path, wanted: str) -> str | None:
+def _difference(path: Path, wanted: str, command: str) -> str | None:
     if not path.exists():
-        return f"{path}: is missing: run `make crds`"
+        return f"{path}: is missing: run `{command}`"
     found = path.read_text(encoding="utf-8")
     if found == wanted:
         return None
     pairs = enumerate(zip_longest(found.splitlines(), wanted.splitlines()), start=1)
     number, (old, new) = next((n, pair) for n, pair in pairs if pair[0] != pair[1])
-    return f"{path}:{number}: has {old!r}, the models say {new!r}: run `make crds`"
+    return f"{path}:{number}: has {old!r}, should have {new!r}: run `{command}`"

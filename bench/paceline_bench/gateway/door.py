@@ -51,12 +51,22 @@ class Door:
 async def door(server: PostgresServer, templates: Templates) -> AsyncIterator[Door]:
     """Until the end of the block; its database is empty at first."""
     template = await templates.full(SYSTEM, 0)
+    async with (
+        server.database(template) as url,
+        await Database.open(url, size=4, application="bench") as database,
+        gateway(url, database) as opened,
+    ):
+        yield opened
+
+
+@contextlib.asynccontextmanager
+async def gateway(url: str, database: Database) -> AsyncIterator[Door]:
+    """One more on a database that is there."""
     (port,) = free_ports(1)
-    async with server.database(template) as url, await Database.open(url, size=4, application="bench") as database:
-        command = Command((*PROGRAM, "gateway", "--listen", f"127.0.0.1:{port}"), {"PACELINE_DATABASE_URL": url})
-        with Process(command) as process:
-            await until_it_answers(f"http://127.0.0.1:{port}/health/ready", process)
-            yield Door(f"http://127.0.0.1:{port}", database, process)
+    command = Command((*PROGRAM, "gateway", "--listen", f"127.0.0.1:{port}"), {"PACELINE_DATABASE_URL": url})
+    with Process(command) as process:
+        await until_it_answers(f"http://127.0.0.1:{port}/health/ready", process)
+        yield Door(f"http://127.0.0.1:{port}", database, process)
 
 
 async def until_it_answers(url: str, process: Process) -> None:

@@ -4,7 +4,7 @@ import configparser
 import re
 
 from paceline_dev import REPOSITORY
-from support.bouncer import SETTINGS
+from paceline_dev.pgbouncer import SETTINGS
 
 PAGE = (REPOSITORY / "docs/how-to/pgbouncer.md").read_text()
 

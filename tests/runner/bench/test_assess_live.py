@@ -1,0 +1,67 @@
+"""Small stations of the load assessment, with real runners, gateways, PgBouncer and a real database."""
+
+import io
+from collections.abc import AsyncIterator
+
+import pytest
+
+from paceline.testing import PostgresServer
+from paceline_bench.assess import fleet, station
+from paceline_bench.assess.plan import Plan, Rate, Way
+from paceline_bench.assess.seen import Seen
+from paceline_bench.bench import Run
+from paceline_bench.measure import Missing
+from paceline_bench.templates import Templates
+from paceline_dev.progress import PlainReporter
+
+SMALL = Plan(runners=(3,), seconds={1_200: 1.5, None: 1.5}, warm=0.5)
+
+
+@pytest.fixture
+async def templates(postgres: PostgresServer) -> AsyncIterator[Templates]:
+    async with Templates(postgres) as made:
+        yield made
+
+
+async def _cells(postgres: PostgresServer, templates: Templates, way: Way, *rates: Rate) -> list[Seen | Missing]:
+    run = Run(report=PlainReporter(io.StringIO()))
+    return [each async for each in station._station(run, postgres, templates, SMALL, way, 3, rates)]
+
+
+@pytest.mark.parametrize(
+    ("way", "shared"), [("direct", True), ("bounced", False), ("gateway", False), ("gateways", True)]
+)
+async def test_a_station_is_measured(
+    postgres: PostgresServer, templates: Templates, monkeypatch: pytest.MonkeyPatch, way: Way, shared: bool
+) -> None:
+    monkeypatch.setattr(fleet, "real", lambda _: not shared)
+    found = await _cells(postgres, templates, way, 1_200, None)
+    paced, flat = [each for each in found if isinstance(each, Seen)]
+    assert (paced.way, paced.runners, paced.rate, flat.rate) == (way, 3, 1_200, None)
+    assert flat.jobs > paced.jobs > 0
+    for each in (paced, flat):
+        assert 0 < each.claim_p50 <= each.claim_p95 <= each.claim_p99
+        assert 0 < each.write_p50 <= each.write_p99
+        assert each.done > 0
+        assert 200 < each.wal < 10**6
+        assert each.connections > 0
+        assert each.failed == each.unclaimed == 0
+        assert each.postgres_cpu > 0
+        assert 0 < each.machine_cpu <= 100
+        assert (each.coordinator_cpu is None) is (way == "direct")
+        assert (each.empty is None) is (each.gateway_write_p95 is not None) is (each.errors == 0) is ("gateway" in way)
+    assert flat.backlog_last > 0, "flat out it is never empty"
+
+
+async def test_a_runner_that_ends_costs_the_cells_that_are_left(
+    postgres: PostgresServer, templates: Templates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def commands(*_: object) -> list[fleet.Command]:
+        return [fleet.Command(("/bin/false",))]
+
+    monkeypatch.setattr(fleet, "_commands", commands)
+    first, second = await _cells(postgres, templates, "direct", 1_200, None)
+    assert isinstance(first, Missing)
+    assert isinstance(second, Missing)
+    assert (first.name, second.name) == ("direct, 3 runners, 1,200/min", "direct, 3 runners, flat out")
+    assert "ended before" in first.reason
