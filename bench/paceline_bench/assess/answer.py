@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from paceline_bench.assess.decide import SLOW, SOON, Decision, Size, Verdict, backs_up
+from paceline_bench.assess.decide import SLOW, SOON, Decision, Size, Verdict, backs_up, behind
 from paceline_bench.assess.plan import WAYS, Way, told
 from paceline_bench.assess.seen import Seen
 from paceline_bench.assess.tables import NOTHING, ms, row, table
@@ -59,9 +59,9 @@ def again(decision: Decision) -> Iterator[str]:
 
 def _first(cell: Seen | None) -> str:
     if cell is None:
-        return f"nowhere did claims take more than {ms(SLOW)}, or the backlog grow, below what it can do"
+        return f"nowhere did claims take more than {ms(SLOW)}, or the backlog grow"
     why = f"95 of 100 claims took up to {ms(cell.claim_p95)}" if cell.claim_p95 > SLOW else "the backlog grew"
-    grew = f" from {cell.backlog_first:,} to {cell.backlog_last:,}" if backs_up(cell) else ""
+    grew = f" by {behind(cell):,} of {cell.due:,} jobs" if backs_up(cell) else ""
     full = "; the machine was full" if cell.full else ""
     return f"first with {cell.runners:,} runners at {told(cell.rate)}: {why}{grew}{full}"
 

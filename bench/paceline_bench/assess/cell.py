@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from paceline_bench import histogram, scraped
 from paceline_bench.assess.fleet import Fleet, until
-from paceline_bench.assess.load import Produce, flat_out, paced
+from paceline_bench.assess.load import Begun, Produce, flat_out, paced
 from paceline_bench.assess.look import DONE, LEFT, READY, WAITED, Mark, Samples, mark, sample
 from paceline_bench.assess.place import Place
 from paceline_bench.assess.plan import Rate, gated
@@ -38,21 +38,22 @@ class Cells:
     async def measure(self, runners: int, rate: Rate, warm: float, seconds: float) -> Seen:
         """Let jobs come, wait until everything runs warm, and look for so many seconds."""
         async with connected(self._place.url) as connection, connected(self._place.url) as beside:
-            load = asyncio.create_task(self._load(rate, beside))
+            begun = Begun()
+            load = asyncio.create_task(self._load(rate, begun, beside))
             try:
                 await _while(load, warm)
-                before = await mark(self._place, self._crew, connection)
+                before = await mark(self._place, self._crew, begun, connection)
                 samples = await sample(connection, load, seconds)
-                after = await mark(self._place, self._crew, connection)
+                after = await mark(self._place, self._crew, begun, connection)
             finally:
                 await _ended(load)
             self._crew.require()
             await self._drain(connection)
             return await self._seen(connection, runners, rate, before, after, samples)
 
-    async def _load(self, rate: Rate, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    async def _load(self, rate: Rate, begun: Begun, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
         if rate is not None:
-            return await paced(self._produce, rate)
+            return await paced(self._produce, rate, begun)
 
         async def ready() -> int:
             return int(await connection.fetchval(READY))
@@ -74,8 +75,8 @@ class Cells:
     ) -> Seen:  # fmt: skip
         waited = await connection.fetchrow(WAITED, before.at, after.at)
         done = await connection.fetchval(DONE, before.at, after.at)
-        if waited is None or not waited["jobs"] or not done:
-            raise NotMeasuredError("no job came, or none was done")
+        if waited is None or not waited["jobs"]:
+            raise NotMeasuredError("not one job came")
         await connection.execute("DELETE FROM paceline.job WHERE state = 'r'")  # the next cell begins with none
         wrote = [ms for at, ms in self._probe.lines(writes.WROTE) if before.clock <= at < after.clock]
         if not wrote:
@@ -85,7 +86,8 @@ class Cells:
         first, last = samples.ends
         coordinators = 100 * (after.coordinators - before.coordinators) / seconds
         return Seen(
-            way=self._place.way, runners=runners, rate=rate, seconds=seconds, jobs=waited["jobs"], done=done / seconds,
+            way=self._place.way, runners=runners, rate=rate, seconds=seconds,
+            due=None if rate is None else after.begun - before.begun, jobs=waited["jobs"], done=done / seconds,
             claim_p50=waited["waited"][0], claim_p95=waited["waited"][1], claim_p99=waited["waited"][2],
             unclaimed=waited["unclaimed"], backlog_first=first, backlog_last=last,
             coordinator_cpu=coordinators if self._place.coordinators else None,
@@ -95,9 +97,9 @@ class Cells:
             gateway_write_p95=_writes(before, after) if gateway else None,
             failed=int(_counter(before, after, "paceline_claims_failed_total") if gateway else asked.refused),
             errors=int(_counter(before, after, "paceline_http_requests_total", code="[45]..")) if gateway else None,
-            empty=None if gateway else (asked.steps - asked.claimed) / done,
+            empty=None if gateway else (asked.steps - asked.claimed) / max(done, 1),
             connections=max(samples.connections, default=0),
-            wal=max(0.0, after.wal - before.wal - self._probe_wal * len(wrote)) / done,
+            wal=max(0.0, after.wal - before.wal - self._probe_wal * len(wrote)) / max(done, 1),
         )  # fmt: skip
 
 

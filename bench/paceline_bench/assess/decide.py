@@ -25,7 +25,7 @@ class Verdict(Enum):
     SLOW = "claims take more than 5 s"
     BACKLOG = "the backlog grows"
     BEYOND = "more than this machine can do"
-    """It fails, but at a rate that this way does not reach with the queue full either: no queue makes processors."""
+    """No processor was left, or the way does not reach this rate with the queue full either: no queue makes processors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Decision:
 
     sizes: tuple[Size, ...]
     first: Mapping[Way, Seen | None]
-    """For each way the smallest cell that calls for another look; None: there is none."""
+    """For each way the smallest cell in which it does not keep up, for whatever reason; None: there is none."""
     headroom: Mapping[tuple[Way, int], int | None]
     """For each way and size the highest rate up to which 95 of 100 claims take less than a second; None: none."""
     saturation: Mapping[tuple[Way, int], float]
@@ -67,9 +67,13 @@ class Decision:
 
 
 def backs_up(cell: Seen) -> bool:
-    """Whether more and more jobs wait: fewer than come are taken. Flat out it is we who keep it full."""
-    grown = cell.backlog_last - cell.backlog_first
-    return cell.rate is not None and grown > max(FEW, GROWTH * cell.jobs)
+    """Whether more and more jobs wait, to be claimed or to be written at all. Flat out it is we who keep it full."""
+    return cell.due is not None and behind(cell) > max(FEW, GROWTH * cell.due)
+
+
+def behind(cell: Seen) -> int:
+    """How many more waited at the end than at the beginning."""
+    return cell.backlog_last - cell.backlog_first + (cell.due or cell.jobs) - cell.jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def judge(cell: Seen, saturation: float | None) -> Verdict:
     """One cell; `saturation` is what its way does in a minute with the queue full, None where that was not tried."""
     if cell.claim_p95 <= SLOW and not backs_up(cell):
         return Verdict.KEPT
-    if cell.rate is not None and saturation is not None and cell.rate >= saturation:
+    if cell.full or (cell.rate is not None and saturation is not None and cell.rate >= saturation):
         return Verdict.BEYOND
     return Verdict.SLOW if cell.claim_p95 > SLOW else Verdict.BACKLOG
 
@@ -127,7 +131,7 @@ def _size(runners: int, judged: Iterable[Judged]) -> Size:
 
 
 def _first(way: Way, judged: Iterable[Judged]) -> Seen | None:
-    bad = (each.cell for each in judged if each.verdict in (Verdict.SLOW, Verdict.BACKLOG))
+    bad = (each.cell for each in judged if each.verdict is not Verdict.KEPT)
     return next((each for each in bad if each.way == way), None)
 
 

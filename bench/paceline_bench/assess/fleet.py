@@ -144,14 +144,21 @@ async def _until_ready(found: Fleet, place: Place, runners: int) -> None:
     """All processes have begun to work; those that should be told of jobs are."""
     word = pollers.READY if gated(place.way) else dispatchers.READY
 
-    async def ready() -> bool:
-        found.require()
-        return all(each.lines(word) for each in found.processes)
-
-    await until(ready, f"{runners} runners at work")
+    for each in found.processes:
+        await said(each, word)
     told = sum(each.lines(word)[0][0] for each in found.processes)
     if told != (0 if place.way == "bounced" else runners):
         raise NotMeasuredError(f"{told:.0f} of {runners} runners are told of work")
+
+
+async def said(process: Process, word: str) -> None:
+    """Wait until it has, for the first time."""
+
+    async def heard() -> bool:
+        process.require()
+        return bool(process.lines(word))
+
+    await until(heard, "its first words")
 
 
 async def until(condition: Callable[[], Awaitable[bool]], what: str, seconds: float = PATIENCE) -> None:

@@ -6,6 +6,7 @@ import itertools
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
@@ -18,7 +19,7 @@ from paceline_bench.errors import NotMeasuredError
 from paceline_bench.systems import NOOP, PAYLOAD
 from paceline_bench.systems.paceline import POOL
 
-DEPTH: Final = 2_000
+DEPTH: Final = 1_000
 """So many wait, flat out."""
 BATCH: Final = 500
 LOOK: Final = 0.02
@@ -62,7 +63,14 @@ def _payload() -> dict[str, JsonValue]:
     return {**PAYLOAD, "at": time.time()}  # those that poll a gateway say how long after this they got it
 
 
-async def paced(produce: Produce, rate: int) -> None:
+@dataclass(slots=True)
+class Begun:
+    """How many jobs somebody has wanted to enqueue."""
+
+    jobs: int = 0
+
+
+async def paced(produce: Produce, rate: int, begun: Begun) -> None:
     """One by one, at random, so many a minute on average, until it is cancelled.
 
     A slow answer does not hold up the next: jobs just come.
@@ -73,6 +81,7 @@ async def paced(produce: Produce, rate: int) -> None:
         while True:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             sent.add(asyncio.ensure_future(produce(1)))
+            begun.jobs += 1
             due += pace.expovariate(rate / 60)
             over = {each for each in sent if each.done()}
             sent -= over

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import psutil
 
 from paceline_bench.assess.fleet import Counts, Fleet
+from paceline_bench.assess.load import Begun
 from paceline_bench.assess.place import Place, cpu
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Mark:
     """By the database's clock."""
     clock: float
     """By that of this machine."""
+    begun: int
+    """Jobs that somebody has wanted to enqueue."""
     wal: float
     syncs: float
     sync_time: float
@@ -62,13 +65,14 @@ class Mark:
     """What each gateway says."""
 
 
-async def mark(place: Place, crew: Fleet, connection: "asyncpg.Connection[asyncpg.Record]") -> Mark:
+async def mark(place: Place, crew: Fleet, begun: Begun, connection: "asyncpg.Connection[asyncpg.Record]") -> Mark:
     """Now."""
     row = await connection.fetchrow(STATE)
     assert row is not None
-    clock, server, coordinators, machine = time.time(), cpu(place.server), cpu(*place.coordinators), busy()
+    clock, jobs = time.time(), begun.jobs
+    server, coordinators, machine = cpu(place.server), cpu(*place.coordinators), busy()
     return Mark(
-        row["at"], clock, row["wal"], row["syncs"], row["sync_time"], server, coordinators, machine,
+        row["at"], clock, jobs, row["wal"], row["syncs"], row["sync_time"], server, coordinators, machine,
         await crew.counts(), [await door.metrics() for door in place.doors],
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from paceline_bench.assess.answer import again, answer
 from paceline_bench.assess.decide import SLOW, backs_up, decide
+from paceline_bench.assess.load import DEPTH
 from paceline_bench.assess.plan import REAL
 from paceline_bench.assess.results import Results
 from paceline_bench.assess.sections import costs, metrics
@@ -26,7 +27,7 @@ def render(results: Results) -> str:
         [f"Measured {results.date[:10]} (UTC), {_machine(results)}."],
         ["## The answer", "", *answer(decision)],
         ["## When to look again", "", *again(decision), *_triggers(cells)],
-        [words("method", real=REAL, full=FULL)],
+        [words("method", real=REAL, full=FULL, depth=DEPTH)],
         ["## The four metrics", "", *metrics(cells)],
         ["## What else it costs", "", *costs(cells)],
         [words("there")],

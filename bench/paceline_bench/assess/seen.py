@@ -20,8 +20,10 @@ class Seen:
     rate: Rate
     seconds: float
     """How long it was measured."""
+    due: int | None
+    """Jobs that somebody wanted to enqueue meanwhile; None flat out, where it is as many as are taken."""
     jobs: int
-    """Enqueued meanwhile."""
+    """Those that the database had taken."""
     done: float
     """Finished in a second."""
     claim_p50: float

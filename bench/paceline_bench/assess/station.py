@@ -11,7 +11,7 @@ import asyncpg
 from paceline.errors import PacelineError
 from paceline.testing import PostgresServer
 from paceline_bench.assess.cell import Cells, probe_cost
-from paceline_bench.assess.fleet import fleet
+from paceline_bench.assess.fleet import fleet, said
 from paceline_bench.assess.load import producer
 from paceline_bench.assess.place import SERVER, place
 from paceline_bench.assess.plan import WAYS, Plan, Rate, Way, told
@@ -22,6 +22,7 @@ from paceline_bench.measure import Missing
 from paceline_bench.process import Process, worker
 from paceline_bench.server import server_facts
 from paceline_bench.templates import Templates
+from paceline_bench.workers import writes
 
 BROKEN: Final = (PacelineError, aiohttp.ClientError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
 """What a database or a gateway that has too much to do answers; TimeoutError is an OSError."""
@@ -53,6 +54,7 @@ async def _station(
             async with fleet(here, runners) as crew, producer(here) as produce:
                 run.report.line(f"{WAYS[way]}: {runners} runners after {time.monotonic() - began:.0f} s")
                 with Process(worker("writes", here.url)) as probe:
+                    await said(probe, writes.WROTE)
                     cells = Cells(here, crew, produce, probe, probe_wal)
                     while left:
                         seen = await cells.measure(runners, left[0], plan.warm, plan.seconds[left[0]])

@@ -14,4 +14,6 @@ QUIET: dict[str, Any] = {
 
 def cell(**other: Any) -> Seen:
     """One that keeps up, but for what is said."""
-    return Seen(**{**QUIET, **other})
+    every = {**QUIET, **other}
+    due = None if every["rate"] is None else every["jobs"]
+    return Seen(**{**every, "due": other.get("due", due)})

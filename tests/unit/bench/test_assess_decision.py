@@ -21,6 +21,11 @@ def test_a_backlog_grows_when_it_takes_more_than_a_few_and_a_share_of_what_comes
     assert not backs_up(cell(backlog_first=first, backlog_last=last, jobs=jobs, rate=None))
 
 
+def test_jobs_that_could_not_even_be_written_wait_too() -> None:
+    assert backs_up(cell(due=1_000, jobs=949))
+    assert not backs_up(cell(due=1_000, jobs=951))
+
+
 @pytest.mark.parametrize(
     ("seen", "saturation", "verdict"),
     [
@@ -30,9 +35,12 @@ def test_a_backlog_grows_when_it_takes_more_than_a_few_and_a_share_of_what_comes
         (cell(backlog_last=900), 1_000.0, Verdict.BACKLOG),
         (cell(**SLOW), 100.0, Verdict.BEYOND),
         (cell(backlog_last=900), 99.0, Verdict.BEYOND),
+        (cell(machine_cpu=90.0, **SLOW), 1_000.0, Verdict.BEYOND),
+        (cell(machine_cpu=89.9, **SLOW), 1_000.0, Verdict.SLOW),
+        (cell(machine_cpu=100.0), 1_000.0, Verdict.KEPT),
     ],
 )
-def test_a_cell_is_judged_below_what_its_way_can_do_at_all(
+def test_a_cell_is_judged_below_what_its_way_and_its_machine_can_do_at_all(
     seen: Seen, saturation: float | None, verdict: Verdict
 ) -> None:
     assert judge(seen, saturation) is verdict
@@ -63,15 +71,17 @@ def test_a_queue_is_considered_from_the_first_size_at_which_no_way_keeps_up() ->
     assert (decision.sizes[2].rate, decision.sizes[2].limit) == (100, Verdict.BACKLOG)
     assert decision.needed_from == 100
     assert answer(decision)[0].startswith("**No message queue up to 50 runners.** **Consider one from 100 runners on**")
-    assert "- one gateway: first with 100 runners at 1,000/min: the backlog grew from 3 to 400" in again(decision)
+    assert "- one gateway: first with 100 runners at 1,000/min: the backlog grew by 397 of 1,000 jobs" in again(
+        decision
+    )
 
 
 def test_a_rate_that_the_machine_cannot_do_at_all_calls_for_no_queue() -> None:
-    cells = [cell(rate=100), cell(rate=10_000, machine_cpu=99.0, **SLOW), cell(rate=None, done=20.0, machine_cpu=99.0)]
+    cells = [cell(rate=100), cell(rate=10_000, **SLOW), cell(rate=None, done=20.0)]
     decision = decide(cells)
     (size,) = decision.sizes
     assert (size.rate, size.limit, size.queue) == (100, Verdict.BEYOND, False)
-    assert decision.first == {"gateway": None}
+    assert decision.first == {"gateway": cells[1]}
     assert decision.saturation == {("gateway", 10): 1_200.0}
     assert "What stopped the quickest way was this machine (with 10 runners)" in answer(decision)[0]
 
