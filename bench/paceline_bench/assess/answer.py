@@ -1,12 +1,17 @@
 """The decision in words; every number in them is one of the run."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from paceline_bench.assess.decide import SLOW, SOON, Decision, Size, Verdict, backs_up, behind
 from paceline_bench.assess.plan import WAYS, Way, told
 from paceline_bench.assess.seen import Seen
 from paceline_bench.assess.tables import NOTHING, ms, row, table
 from paceline_bench.measure import number
+
+ANSWERS: Final = {
+    Verdict.KEPT: "no", Verdict.SLOW: "consider", Verdict.BACKLOG: "consider", Verdict.BEYOND: "not decided above",
+}  # fmt: skip
 
 
 def answer(decision: Decision) -> list[str]:
@@ -26,11 +31,11 @@ def _sentence(decision: Decision, sizes: Sequence[Size]) -> str:
         before = [each.runners for each in sizes if each.runners < needed]
         good = f"**No message queue up to {before[-1]:,} runners.** " if before else ""
         return f"{good}**Consider one from {needed:,} runners on**: there no way kept up at every rate that was tried."
-    beyond = [each for each in sizes if each.limit is Verdict.BEYOND]
-    if beyond:
+    if beyond := [each for each in sizes if each.limit is Verdict.BEYOND]:
+        upto = ", ".join(f"{each.runners:,} runners {_upto(each)}" for each in beyond)
         return (
-            f"**No message queue, from {first:,} to {last:,} runners.** What stopped the quickest way was this machine "
-            f"(with {', '.join(f'{each.runners:,}' for each in beyond)} runners): it does no more with the queue full."
+            f"**Not decided for every rate**: no message queue is needed as far as some way kept up ({upto}). Above that "
+            "no processor was left, or the way never gets there: this speaks neither for a message queue nor against one."
         )
     return (
         f"**No message queue, from {first:,} to {last:,} runners**: with each number of them some way kept up at every "
@@ -38,11 +43,15 @@ def _sentence(decision: Decision, sizes: Sequence[Size]) -> str:
     )
 
 
+def _upto(size: Size) -> str:
+    return "at no rate" if size.rate is None else f"up to {told(size.rate)}"
+
+
 def _size(size: Size) -> list[str]:
     keeps = NOTHING if size.rate is None else told(size.rate)
     best = NOTHING if size.way is None or size.p95 is None else f"{WAYS[size.way]}: p95 {ms(size.p95)}"
     above = "nothing that was tried" if size.limit is Verdict.KEPT else size.limit.value
-    return [f"{size.runners:,}", "consider" if size.queue else "no", keeps, best, above]
+    return [f"{size.runners:,}", ANSWERS[size.limit], keeps, best, above]
 
 
 def again(decision: Decision) -> Iterator[str]:
@@ -60,10 +69,10 @@ def again(decision: Decision) -> Iterator[str]:
 def _first(cell: Seen | None) -> str:
     if cell is None:
         return f"nowhere did claims take more than {ms(SLOW)}, or the backlog grow"
-    why = f"95 of 100 claims took up to {ms(cell.claim_p95)}" if cell.claim_p95 > SLOW else "the backlog grew"
-    grew = f" by {behind(cell):,} of {cell.due:,} jobs" if backs_up(cell) else ""
+    slow = [f"95 of 100 claims took up to {ms(cell.claim_p95)}"] if cell.claim_p95 > SLOW else []
+    grew = [f"the backlog grew by {behind(cell):,} of {cell.due:,} jobs"] if backs_up(cell) else []
     full = "; the machine was full" if cell.full else ""
-    return f"first with {cell.runners:,} runners at {told(cell.rate)}: {why}{grew}{full}"
+    return f"first with {cell.runners:,} runners at {told(cell.rate)}: {' and '.join(slow + grew)}{full}"
 
 
 def _grid(decision: Decision, title: str, shown: Mapping[tuple[Way, int], str]) -> Iterator[str]:

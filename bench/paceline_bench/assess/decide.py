@@ -24,8 +24,8 @@ class Verdict(Enum):
     KEPT = "kept"
     SLOW = "claims take more than 5 s"
     BACKLOG = "the backlog grows"
-    BEYOND = "more than this machine can do"
-    """No processor was left, or the way does not reach this rate with the queue full either: no queue makes processors."""
+    BEYOND = "more than this machine could do"
+    """No processor was left, or the way never reaches this rate: no queue makes processors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

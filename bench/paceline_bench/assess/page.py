@@ -51,7 +51,11 @@ def _conditions(results: Results) -> Iterator[str]:
 
 def _machine(results: Results) -> str:
     cores, memory = results.machine["cores"], results.machine["memory_gb"]
-    return f"on {cores} cores and {memory} GB that database, gateways, runners and producers share"
+    load = results.machine["load_before"]
+    return (
+        f"on {cores} cores and {memory} GB that database, gateways, runners and producers share; the load before the "
+        f"run was {load} (well below the number of cores, or others were measured too)"
+    )
 
 
 def _triggers(cells: Sequence[Seen]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from paceline_bench.assess.plan import Plan, Rate, Way
 from paceline_bench.assess.seen import Seen
 from paceline_bench.bench import Run
 from paceline_bench.measure import Missing
+from paceline_bench.process import Command
 from paceline_bench.templates import Templates
 from paceline_dev.progress import PlainReporter
 
@@ -67,8 +68,8 @@ async def test_a_station_is_measured(
 async def test_a_runner_that_ends_costs_the_cells_that_are_left(
     postgres: PostgresServer, templates: Templates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def commands(*_: object) -> list[fleet.Command]:
-        return [fleet.Command(("/bin/false",))]
+    async def commands(*_: object) -> list[Command]:
+        return [Command(("/bin/false",))]
 
     monkeypatch.setattr(fleet, "_commands", commands)
     first, second = await _cells(postgres, templates, "direct", 1_200, None)

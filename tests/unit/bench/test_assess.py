@@ -33,7 +33,7 @@ CELLS = [
 def _results(cells: list[Seen] = CELLS, *, quick: bool = False, missing: list[Missing] | None = None) -> Results:
     return Results(
         date="2026-05-01T08:00:00Z", quick=quick, cells=cells, missing=missing or [], settings={"fsync": "on"},
-        versions={"postgres": "18.4"}, machine={"cores": 2, "memory_gb": 8.0},
+        versions={"postgres": "18.4"}, machine={"cores": 2, "memory_gb": 8.0, "load_before": 0.1},
     )  # fmt: skip
 
 

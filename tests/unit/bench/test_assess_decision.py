@@ -76,14 +76,17 @@ def test_a_queue_is_considered_from_the_first_size_at_which_no_way_keeps_up() ->
     )
 
 
-def test_a_rate_that_the_machine_cannot_do_at_all_calls_for_no_queue() -> None:
+def test_a_rate_that_the_machine_cannot_do_at_all_decides_nothing() -> None:
     cells = [cell(rate=100), cell(rate=10_000, **SLOW), cell(rate=None, done=20.0)]
     decision = decide(cells)
     (size,) = decision.sizes
     assert (size.rate, size.limit, size.queue) == (100, Verdict.BEYOND, False)
     assert decision.first == {"gateway": cells[1]}
     assert decision.saturation == {("gateway", 10): 1_200.0}
-    assert "What stopped the quickest way was this machine (with 10 runners)" in answer(decision)[0]
+    told = answer(decision)
+    assert told[0].startswith("**Not decided for every rate**")
+    assert "(10 runners up to 100/min)" in told[0]
+    assert "| 10 | not decided above | 100/min | one gateway: p95 9 ms | more than this machine could do |" in told
 
 
 def test_headroom_ends_at_the_first_rate_that_is_not_soon_enough() -> None:
