@@ -34,8 +34,9 @@ def _sentence(decision: Decision, sizes: Sequence[Size]) -> str:
     if beyond := [each for each in sizes if each.limit is Verdict.BEYOND]:
         upto = ", ".join(f"{each.runners:,} runners {_upto(each)}" for each in beyond)
         return (
-            f"**Not decided for every rate**: no message queue is needed as far as some way kept up ({upto}). Above that "
-            "no processor was left, or the way never gets there: this speaks neither for a message queue nor against one."
+            f"**Not decided for every rate**: no message queue is needed as far as some way kept up ({upto}). Above "
+            "that no processor was left, or the way never gets there: this speaks neither for a message queue nor "
+            "against one."
         )
     return (
         f"**No message queue, from {first:,} to {last:,} runners**: with each number of them some way kept up at every "

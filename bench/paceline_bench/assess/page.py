@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from paceline_bench.assess.answer import again, answer
-from paceline_bench.assess.decide import SLOW, backs_up, decide
+from paceline_bench.assess.decide import FEW, GROWTH, SLOW, backs_up, decide
 from paceline_bench.assess.load import DEPTH
 from paceline_bench.assess.plan import REAL
 from paceline_bench.assess.results import Results
@@ -27,7 +27,7 @@ def render(results: Results) -> str:
         [f"Measured {results.date[:10]} (UTC), {_machine(results)}."],
         ["## The answer", "", *answer(decision)],
         ["## When to look again", "", *again(decision), *_triggers(cells)],
-        [words("method", real=REAL, full=FULL, depth=DEPTH)],
+        [words("method", real=REAL, full=FULL, depth=DEPTH, slow=ms(SLOW), few=FEW, growth=100 * GROWTH)],
         ["## The four metrics", "", *metrics(cells)],
         ["## What else it costs", "", *costs(cells)],
         [words("there")],
@@ -51,11 +51,10 @@ def _conditions(results: Results) -> Iterator[str]:
 
 def _machine(results: Results) -> str:
     cores, memory = results.machine["cores"], results.machine["memory_gb"]
-    load = results.machine["load_before"]
-    return (
-        f"on {cores} cores and {memory} GB that database, gateways, runners and producers share; the load before the "
-        f"run was {load} (well below the number of cores, or others were measured too)"
-    )
+    load = float(str(results.machine["load_before"]))
+    busy = f". Others kept it busy (load {load:g} before the run): no time here is Paceline's alone"
+    shared = f"on {cores} cores and {memory} GB that database, gateways, runners and producers share"
+    return f"{shared}{busy if load > float(str(cores)) else ''}"
 
 
 def _triggers(cells: Sequence[Seen]) -> Iterator[str]:

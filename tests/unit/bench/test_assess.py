@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,12 @@ def test_the_page_says_that_a_run_was_short_and_what_is_missing() -> None:
     page = render(_results(quick=True, missing=[Missing("direct, 10 runners, flat out", "it was late")]))
     assert "**From a shortened run: a first impression, not a result.**" in page
     assert "- direct, 10 runners, flat out: it was late" in page
+
+
+def test_the_page_says_that_others_kept_the_machine_busy() -> None:
+    busy = replace(_results(), machine={"cores": 2, "memory_gb": 8.0, "load_before": 2.1})
+    assert "Others kept it busy (load 2.1 before the run)" in render(busy)
+    assert "Others kept it busy" not in render(_results())
 
 
 def test_a_run_with_one_cell_has_a_page_too() -> None:
