@@ -15,6 +15,7 @@ from paceline_bench.process import Command
 from paceline_bench.templates import Templates
 from paceline_dev.progress import PlainReporter
 
+pytestmark = pytest.mark.timeout(300)  # a station takes ten seconds, on a busy machine a minute
 SMALL = Plan(runners=(3,), seconds={1_200: 2, None: 2}, warm=0.5)
 
 
