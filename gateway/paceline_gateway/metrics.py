@@ -50,7 +50,9 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         self._requests = Counter(
-            "paceline_http_requests", "Requests that were answered.", ("route", "method", "code"),
+            "paceline_http_requests",
+            "Requests that were answered; route is the pattern, and code 499 a caller who hung up.",
+            ("route", "method", "code"),
             registry=self.registry,
         )  # fmt: skip
         self._request_seconds = Histogram(
@@ -67,8 +69,9 @@ class Metrics:
             ("reason",), registry=self.registry,
         )  # fmt: skip
         self._write_seconds = Histogram(
-            "paceline_db_write_seconds", "A call that writes to the database.", ("call",), registry=self.registry,
-            buckets=WRITE_SECONDS,
+            "paceline_db_write_seconds",
+            "A call that writes to the database: enqueue, claim, heartbeat, report or register.",
+            ("call",), registry=self.registry, buckets=WRITE_SECONDS,
         )  # fmt: skip
         self.waiting_polls = Gauge("paceline_waiting_polls", "Long polls that wait for runs.", registry=self.registry)
         self.sockets = Gauge("paceline_sockets", "WebSockets of runners.", registry=self.registry)

@@ -119,8 +119,10 @@ class Metrics:
         kinds, pool = ("pool", "kind"), [self.pool]
         claimed = CounterMetricFamily(f"{PREFIX}jobs_claimed", "Jobs claimed.", labels=kinds)
         done = CounterMetricFamily(f"{PREFIX}jobs_done", "Attempts that ended well.", labels=kinds)
-        failed = CounterMetricFamily(f"{PREFIX}jobs_failed", "Attempts that failed.", labels=kinds)
-        back = CounterMetricFamily(f"{PREFIX}jobs_handed_back", "Jobs given back unfinished.", labels=kinds)
+        failed = CounterMetricFamily(
+            f"{PREFIX}jobs_failed", "Attempts that failed; the cause of each is kept with it.", labels=kinds
+        )
+        back = CounterMetricFamily(f"{PREFIX}jobs_handed_back", "Jobs given back unfinished by a drain.", labels=kinds)
         wait = HistogramMetricFamily(f"{PREFIX}job_wait_seconds", "From ready to the claim.", labels=kinds)
         run = HistogramMetricFamily(f"{PREFIX}job_run_seconds", "An attempt.", labels=kinds)
         for name, kind in list(self._kinds.items()):

@@ -17,9 +17,12 @@ class Metrics:
             registry=self.registry, buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
         )  # fmt: skip
         self.webhooks = Counter(
-            "paceline_webhooks", "Requests to webhooks, by what came of them.", ("result",), registry=self.registry
+            "paceline_webhooks", "Requests to webhooks: delivered, or failed and tried again; alerts given_up after an "
+            "hour, or dropped until there is room for them.", ("result",), registry=self.registry,
+        )  # fmt: skip
+        self.leads = Gauge(
+            "paceline_operator_leads", "1 in the operator that acts, 0 in the others.", registry=self.registry
         )
-        self.leads = Gauge("paceline_operator_leads", "Whether this operator acts.", registry=self.registry)
         self.errors = Counter("paceline_reconcile_errors", "Looks that ended in an error.", registry=self.registry)
         self.requests = Counter(
             "paceline_api_requests", "Requests to the API server.", ("verb", "resource", "code"), registry=self.registry
@@ -28,8 +31,9 @@ class Metrics:
             "paceline_jobs_interrupted", "Jobs whose runner was lost.", ("cause",), registry=self.registry
         )
         self.runners = Gauge(
-            "paceline_runners", "Runners of a group, by how they are.", (*group, "state"), registry=self.registry
-        )
+            "paceline_runners", "Runners of a group that are ready, busy, pending or leaving.", (*group, "state"),
+            registry=self.registry,
+        )  # fmt: skip
         self.wanted = Gauge(
             "paceline_runners_wanted", "Runners that a group shall have.", group, registry=self.registry
         )
@@ -37,18 +41,20 @@ class Metrics:
             "paceline_runners_updated", "Runners that have the revision they shall have.", group, registry=self.registry
         )
         self.rollouts = Counter(
-            "paceline_rollouts", "Updates of a group that began, ended well, or failed.", (*group, "what"),
+            "paceline_rollouts", "Updates of a group that have begun, are done, or have failed.", (*group, "what"),
             registry=self.registry,
         )  # fmt: skip
         self.ready_jobs = Gauge("paceline_jobs_ready", "Jobs that could start now.", group, registry=self.registry)
         self.oldest = Gauge(
-            "paceline_job_oldest_seconds", "How long the oldest of them waits.", group, registry=self.registry
-        )
+            "paceline_job_oldest_seconds", "How long the oldest job that could start has waited.", group,
+            registry=self.registry,
+        )  # fmt: skip
         self.reachable = Gauge(
-            "paceline_queue_reachable", "Whether a group's database can be used.", group, registry=self.registry
+            "paceline_queue_reachable", "Whether a group's database can be used: 1 or 0.", group, registry=self.registry
         )
         self.dead_jobs = Gauge(
-            "paceline_jobs_dead", "Dead letters of the group's pool, as far as they are counted.", group,
+            "paceline_jobs_dead", "Dead letters of the group's pool; counting ends at 5,000, or at what the group "
+            "could use if that is more.", group,
             registry=self.registry,
         )  # fmt: skip
         self.unclaimable = Gauge(
@@ -56,11 +62,13 @@ class Metrics:
             group, registry=self.registry,
         )  # fmt: skip
         self.held = Gauge(
-            "paceline_vacuum_held_seconds", "How long somebody has kept vacuum from a group's database.", group,
+            "paceline_vacuum_held_seconds", "How long somebody has kept vacuum from a group's database; asked once a "
+            "minute, and 0 below 10 seconds.", group,
             registry=self.registry,
         )  # fmt: skip
         self.pods_failed = Counter(
-            "paceline_pods_failed", "Pods of a group that ended in an error, or did not register in time.", group,
+            "paceline_pods_failed", "Pods of a group that ended in an error, or did not register in time; not those "
+            "that were evicted, or let go while the database was away.", group,
             registry=self.registry,
         )  # fmt: skip
         self._conditions = Gauge(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from paceline_operator.api.v1alpha1 import Condition, Runner, RunnerGroup, RunnerGroupStatus, RunnerStatus
 from paceline_operator.domain.actions import CreatePod, DeleteRunner, Why
 from paceline_operator.domain.plan import Plan
+from paceline_operator.domain.reasons import WARNINGS, Happened
 from paceline_operator.domain.report_scaling import explain
 from paceline_operator.domain.scaling.decide import Decision
 from paceline_operator.handlers.act import Outcome
@@ -25,21 +26,20 @@ async def tell_outcome(services: Services, about: Manifest, outcome: Outcome, ma
         services.metrics.interrupted.labels(each.cause).inc(each.jobs)
         if each.jobs:
             text = f"runner {each.runner} was lost ({each.cause}): {each.jobs} jobs are claimable again"
-            await services.events.post(about, "Warning", "RunnerLost", text, "Fence")
+            await _tell(services, about, Happened.RUNNER_LOST, text, "Fence")
     if outcome.created and outcome.refused is None:
-        await services.events.post(about, "Normal", "ScaledUp", f"created {_names(outcome.created)}", "Create")
+        await _tell(services, about, Happened.SCALED_UP, f"created {_names(outcome.created)}", "Create")
     healed = [f"{each.runner} ({each.why})" for each in made.actions if isinstance(each, CreatePod)]
     if healed and outcome.refused is None:
-        await services.events.post(about, "Normal", "PodsCreated", f"new pods for {_names(healed)}", "Create")
+        await _tell(services, about, Happened.PODS_CREATED, f"new pods for {_names(healed)}", "Create")
     if outcome.retired:
-        await services.events.post(
-            about, "Normal", "ScaledDown", f"{_names(outcome.retired)} hold no job and go", "Retire"
-        )
+        text = f"{_names(outcome.retired)} hold no job and go"
+        await _tell(services, about, Happened.SCALED_DOWN, text, "Retire")
     if outcome.drained:
-        await services.events.post(about, "Normal", "Draining", f"{_names(outcome.drained)} finish and leave", "Drain")
+        await _tell(services, about, Happened.DRAINING, f"{_names(outcome.drained)} finish and leave", "Drain")
     served = [each.name for each in made.actions if isinstance(each, DeleteRunner) and each.why is Why.SERVED]
     if served:
-        await services.events.post(about, "Normal", "LifetimeServed", f"{_names(served)} are done", "Delete")
+        await _tell(services, about, Happened.LIFETIME_SERVED, f"{_names(served)} are done", "Delete")
 
 
 async def tell_decision(services: Services, about: Manifest, old: RunnerGroup, decided: Decision | None) -> None:
@@ -48,7 +48,7 @@ async def tell_decision(services: Services, about: Manifest, old: RunnerGroup, d
     if decided is None or decided.replicas == was or old.spec.scaling_mode != "Internal":
         return
     text = f"{decided.replicas} runners{'' if was is None else f' instead of {was}'}: {explain(decided)}"
-    await services.events.post(about, "Normal", "Rescaled", text, "Scale")
+    await _tell(services, about, Happened.RESCALED, text, "Scale")
 
 
 async def tell_ignored(services: Services, about: Manifest, replicas: int) -> None:
@@ -57,7 +57,7 @@ async def tell_ignored(services: Services, about: Manifest, replicas: int) -> No
         f"spec.replicas was set to {replicas}, and is not read: autoscaling.mode is Internal. Somebody else who scales "
         "this group (kubectl scale, an HPA) needs mode External or Off"
     )
-    await services.events.post(about, "Warning", "ReplicasIgnored", text, "Scale")
+    await _tell(services, about, Happened.REPLICAS_IGNORED, text, "Scale")
 
 
 async def tell_status(services: Services, about: Manifest, old: RunnerGroupStatus, new: RunnerGroupStatus) -> None:
@@ -67,17 +67,17 @@ async def tell_status(services: Services, about: Manifest, old: RunnerGroupStatu
     await _tell_conditions(services, about, old.conditions, new.conditions)
     if old.update_revision and new.update_revision != old.update_revision:
         text = f"revision {new.update_revision} replaces {old.current_revision}"
-        await services.events.post(about, "Normal", "RolloutStarted", text, "Roll")
+        await _tell(services, about, Happened.ROLLOUT_STARTED, text, "Roll")
         rollouts("begun").inc()
     if old.current_revision and new.current_revision != old.current_revision:
         text = f"all runners have revision {new.current_revision}"
-        await services.events.post(about, "Normal", "RolledOut", text, "Roll")
+        await _tell(services, about, Happened.ROLLED_OUT, text, "Roll")
         rollouts("done").inc()
     if new.failed_revision not in (None, old.failed_revision):
         rollouts("failed").inc()
     if new.leader and new.leader.runner and (not old.leader or old.leader.runner != new.leader.runner):
         text = f"{new.leader.runner} leads, epoch {new.leader.epoch}"
-        await services.events.post(about, "Normal", "LeaderChanged", text, "Elect")
+        await _tell(services, about, Happened.LEADER_CHANGED, text, "Elect")
 
 
 async def tell_taints(services: Services, runner: Runner, now: RunnerStatus) -> None:
@@ -85,6 +85,10 @@ async def tell_taints(services: Services, runner: Runner, now: RunnerStatus) -> 
     if any(each.type in WATCHED for each in now.conditions):
         about = runner.model_dump(mode="json", by_alias=True, exclude_none=True)
         await _tell_conditions(services, about, runner.status.conditions, now.conditions, "the taints can be read")
+
+
+async def _tell(services: Services, about: Manifest, what: Happened, text: str, action: str) -> None:
+    await services.events.post(about, "Warning" if what in WARNINGS else "Normal", what, text, action)
 
 
 async def _tell_conditions(
