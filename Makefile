@@ -5,6 +5,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 BENCH := .venv-bench/bin
+DOCS := .venv-docs/bin
 # two for each core: many tests wait for leases to end or processes to start
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())')
 NODES ?= 1
@@ -16,6 +17,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header 
 
 .PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway soak bench-growth audit lock clean
 .PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway assess audit lock clean
+.PHONY: help demo test test-full check docs cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway audit lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -46,8 +48,14 @@ check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench benchmarks --check
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench scaling --check
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench assess-page --check
+	$(BIN)/python -m paceline_dev reference --check
 	$(BIN)/python -m paceline_dev install --check
 	$(BIN)/python -m paceline_dev manifests
+
+docs: .venv/ready .venv-docs/ready ## Build the docs site into build/site: strict, without a network, and nothing on it from elsewhere
+	@$(BIN)/python -m paceline_dev site
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/mkdocs build --strict --quiet  # Material ends in 2027; its successor reads the same mkdocs.yml
+	@$(BIN)/python -m paceline_dev site-check
 
 cluster: .venv/ready ## Make a kind cluster, also without Docker (NODES=3, CLUSTER=name)
 	@$(BIN)/python -m paceline_dev cluster --name $(CLUSTER) --workers $$(($(NODES) - 1))
@@ -67,6 +75,7 @@ crds: .venv/ready ## Write crds/, install.yaml, the CRDs' chart and the referenc
 	$(BIN)/python -m paceline_dev cli-docs
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench benchmarks
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench scaling
+	$(BIN)/python -m paceline_dev reference
 	$(BIN)/python -m paceline_dev install
 
 mutate: .venv/ready ## Break every guard and want to see red (NAME=part of a name)
@@ -117,9 +126,10 @@ lock: .venv/ready ## Pin the newest dependencies that pyproject.toml allows
 	echo 'hatchling>=1.33,<2' | $(LOCK) -c requirements/dev.txt - -o requirements/build.txt
 	$(LOCK) -c requirements/dev.txt --extra runner --extra operator --extra gateway --extra testing pyproject.toml bench/requirements.in -o requirements/bench.txt
 	echo 'pip-audit>=2.9,<3' | $(LOCK) --upgrade - -o requirements/audit.txt
+	echo 'mkdocs-material>=9.6,<10' | $(LOCK) --upgrade - -o requirements/docs.txt
 
 clean: ## Remove the environment and everything that was built here
-	rm -rf .venv .venv-bench build dist .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-docs build dist .mypy_cache .ruff_cache .hypothesis
 	find $(ROOTS) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/ready: requirements/dev.txt pyproject.toml
@@ -139,4 +149,10 @@ clean: ## Remove the environment and everything that was built here
 	@$(PYTHON) -m venv .venv-bench
 	@$(BENCH)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/bench.txt
 	@$(BENCH)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv-docs/ready: requirements/docs.txt
+	@echo "installing MkDocs into .venv-docs"
+	@$(PYTHON) -m venv .venv-docs
+	@$(DOCS)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/docs.txt
 	@touch $@

@@ -255,17 +255,37 @@ def install(
 
 
 @app.command()
-def cli_docs(
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page differs.")] = False,
+def reference(
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if a page differs.")] = False,
 ) -> None:
-    """Write the reference page of the command line from its commands."""
+    """Write the reference pages of commands, conditions, events, metrics, variables, SQL functions and routes."""
     from paceline_dev import REPOSITORY, cli_docs
+    from paceline_dev.reference import pages
 
     folder = REPOSITORY / "docs" / "reference"
     if not check:
         cli_docs.write(folder)
-    elif differences := cli_docs.drift(folder):
+        pages.write(folder)
+    elif differences := cli_docs.drift(folder) + pages.drift(folder):
         raise DevError("\n".join(differences))
+
+
+@app.command()
+def site() -> None:
+    """Lay out the pages of the docs site in build/pages, with every link as it is there."""
+    from paceline_dev.site.lay_out import PAGES, lay_out
+
+    print(f"{len(lay_out(PAGES))} pages in {PAGES}")
+
+
+@app.command()
+def site_check() -> None:
+    """Fail if a page of the built site would load anything from elsewhere."""
+    from paceline_dev.site.loads import SITE, fetched
+
+    if found := fetched(SITE):
+        raise DevError("\n".join(found))
+    print(f"{SITE}: nothing is loaded from elsewhere")
 
 
 def main() -> None:

@@ -1,12 +1,13 @@
 """The reference page of the API, generated from the same schemas as the CRDs."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from paceline_dev.crds import root_schema
 from paceline_dev.generated import drift_of, write_all
+from paceline_dev.markdown import table
 from paceline_dev.structural import INT_OR_STRING
 from paceline_operator.api.schema import LIST_TYPE, PRESERVE_UNKNOWN, VALIDATIONS, JsonDict, Resource
 from paceline_operator.api.v1alpha1 import GROUP, RESOURCES, VERSION
@@ -67,10 +68,10 @@ def _resource(resource: Resource) -> Iterator[str]:
     yield f"\n## {resource.kind}\n\n{root.schema['description']}\n"
     yield from _names(resource)
     yield f"\n### Columns of `kubectl get {resource.plural}`\n"
-    yield from _table(("column", "shows", "path", "`-o wide` only"), _columns(resource))
+    yield from table(("column", "shows", "path", "`-o wide` only"), _columns(resource))
     yield f"\n### Rules of {resource.kind}\n"
     yield "The API server refuses an object that breaks one of them, with its message.\n"
-    yield from _table(("where", "what must hold", "message"), _rules(root))
+    yield from table(("where", "what must hold", "message"), _rules(root))
     for field in root.fields():
         if field.path in ("spec", "status"):
             yield from _object(field, resource.kind)
@@ -114,7 +115,7 @@ def _object(node: Node, kind: str) -> Iterator[str]:
         (f"`{field.path}`", _type(field.schema), _default(field), str(field.schema["description"]))
         for field in node.fields()
     )
-    yield from _table(("field", "type", "default", "description"), rows)
+    yield from table(("field", "type", "default", "description"), rows)
     for field in node.fields():
         if field.fields():
             yield from _object(field, kind)
@@ -153,10 +154,3 @@ def _bounds(schema: JsonDict, low: str, high: str, unit: str = "") -> str:
     if at_least is not None:
         return f", {'above' if schema.get('exclusiveMinimum') else 'at least'} {at_least}{unit}"
     return ""
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{'---|' * len(head)}"
-    for row in rows:
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"

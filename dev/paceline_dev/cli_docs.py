@@ -26,9 +26,9 @@ is installed by `paceline --install-completion`.
 
 def render() -> dict[str, str]:
     """The page by the name of its file."""
-    commands = list(_commands())
-    lines = [INTRODUCTION, "\n## Options of every command\n", *_options(commands[0][1], common=True)]
-    for name, each in commands:
+    found = list(commands())
+    lines = [INTRODUCTION, "\n## Options of every command\n", *_options(found[0][1], common=True)]
+    for name, each in found:
         lines += _command(name, each)
     return {PAGE: "\n".join(lines) + "\n"}
 
@@ -43,7 +43,7 @@ def drift(folder: Path) -> list[str]:
     return drift_of(folder, render(), pattern=PAGE)
 
 
-def _commands() -> "Iterator[tuple[str, TyperCommand]]":
+def commands() -> "Iterator[tuple[str, TyperCommand]]":
     """Every command by its full name, in the order of the help."""
     from typer.core import TyperCommand, TyperGroup
     from typer.main import get_command
@@ -79,11 +79,15 @@ def _placeholder(argument: "TyperArgument") -> str:
     return name if argument.required else f"[{name}]"
 
 
-def _options(command: "TyperCommand", *, common: bool) -> Iterator[str]:
+def options_of(command: "TyperCommand") -> "list[TyperOption]":
+    """All but the one for help."""
     from typer.core import TyperOption
 
-    options = (each for each in command.params if isinstance(each, TyperOption) and each.name != "help")
-    chosen = [each for each in options if (each.rich_help_panel == COMMON) is common]
+    return [each for each in command.params if isinstance(each, TyperOption) and each.name != "help"]
+
+
+def _options(command: "TyperCommand", *, common: bool) -> Iterator[str]:
+    chosen = [each for each in options_of(command) if (each.rich_help_panel == COMMON) is common]
     if chosen:
         yield from _table("option", ((_names(each), _says(each)) for each in chosen))
 
