@@ -1,4 +1,4 @@
-"""The page about the runner names what there is: every option, variable, metric, cause, code and path, and no other."""
+"""The page about the runner names what there is: every option, variable, cause, code and path, and no other."""
 
 import inspect
 import re
@@ -7,12 +7,10 @@ import pytest
 from typer.core import TyperGroup, TyperOption
 from typer.main import get_command
 
-from paceline.job import Claimed, Fence, JobId
 from paceline_cli.main import app
 from paceline_dev import REPOSITORY
 from paceline_runner import keeper, server
 from paceline_runner.attempt import Cause
-from paceline_runner.metrics import Metrics
 
 PAGE = (REPOSITORY / "docs" / "reference" / "runner.md").read_text()
 
@@ -42,20 +40,6 @@ def test_every_option_is_there_with_its_variable_and_its_default() -> None:
     assert not told, "these are no options"
 
 
-def test_every_metric_is_there_with_its_labels() -> None:
-    metrics = Metrics("p")
-    job = Claimed(JobId(1), Fence(1), "k", "null", 5, 0, 0, None, None, 0.0)
-    metrics.stepped(0.1, [job])
-    metrics.done("k", 0.1)
-    metrics.failed("k", 0.1)
-    found = {}
-    for family in metrics.collect():
-        labels = set(family.samples[0].labels) - {"le"}
-        found[f"`{family.name}{'_total' if family.type == 'counter' else ''}`"] = (family.type, labels)
-    told = {row[0]: (row[1], set(row[2].split(", "))) for row in rows("Metrics") if row[0].startswith("`paceline_")}
-    assert told == found
-
-
 def test_every_cause_of_a_failure_is_there() -> None:
     causes = {value for name, value in vars(Cause).items() if name.isupper()}
     assert {row[0].strip("`") for row in rows("Metrics") if re.fullmatch(r"`[A-Z]\w+`", row[0])} == causes
@@ -73,10 +57,3 @@ def test_every_exit_code_is_there(code: str) -> None:
     assert code in {row[0] for row in rows("Exit codes of `paceline run`")}
     if code not in ("2",):
         assert code in (get_command(app).commands["run"].help or "")  # type: ignore[attr-defined]  # it is a group
-
-
-def test_the_links_lead_somewhere() -> None:
-    for name in ("docs/reference/runner.md", "docs/how-to/first-job.md", "runner-image/examples/README.md"):
-        path = REPOSITORY / name
-        for link in re.findall(r"\]\(([^)#]+)(?:#[\w-]+)?\)", path.read_text()):
-            assert (path.parent / link).exists(), f"{name}: {link}"

@@ -16,9 +16,3 @@ def test_the_label_of_the_page_leaves_the_kinds_and_the_namespace() -> None:
     made = [*yaml.safe_load_all((REPOSITORY / "manifests" / "install.yaml").read_text())]
     kept = {each["kind"] for each in made if each["metadata"].get("labels", {}).get(LABEL) != "paceline"}
     assert kept == {"CustomResourceDefinition", "Namespace"}
-
-
-def test_every_place_that_it_names_is_there() -> None:
-    places = set(re.findall(r"(?<!/)\b(manifests/[\w./-]*[\w])", PAGE))
-    assert len(places) >= 3
-    assert [place for place in sorted(places) if not (REPOSITORY / place).exists()] == []
