@@ -9,6 +9,7 @@ DOCS := .venv-docs/bin
 # two for each core: many tests wait for leases to end or processes to start
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())')
 NODES ?= 1
+MINUTES ?= 30
 CLUSTER ?= paceline
 ROOTS := sdk operator runner-image gateway cli dev bench tests
 # Compiled modules kept in __pycache__ make every second start quick, also where the shell says otherwise.
@@ -18,6 +19,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header 
 .PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway soak bench-growth audit lock clean
 .PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway assess audit lock clean
 .PHONY: help demo test test-full check docs cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway audit lock clean
+.PHONY: help demo test test-full chaos check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway audit lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -35,6 +37,10 @@ test-full: .venv/ready ## Run all tests, the random ones for much longer (SEED=�
 	@$(BIN)/python -m paceline_dev binaries >/dev/null
 	@$(BIN)/python -m paceline_dev helm >/dev/null
 	PACELINE_TEST_FULL=1 $(if $(SEED),PACELINE_HISTORY_SEED=$(SEED)) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+chaos: .venv/ready ## Break all that can break for MINUTES=30, and hold the history against the promises (SEED=…, ONLY=fault,…)
+	@$(BIN)/python -m paceline_dev binaries >/dev/null
+	@PYTHONPATH=tests $(BIN)/python -m chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(OUTPUT),--output $(OUTPUT))
 
 check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/ruff check .

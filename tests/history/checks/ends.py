@@ -7,6 +7,7 @@ from history.checks.violation import Violation
 from history.events import History, JobChanged, JobEnded
 
 POISON = "Poison"
+TAKEN_BACK = {"c": "cancelled", "e": "given a deadline"}
 
 
 def one_end(history: History) -> Iterator[Violation]:
@@ -60,9 +61,9 @@ def as_planned(history: History) -> Iterator[Violation]:
             if end.losses != row.max_losses + 1:
                 text = f"job {end.job} is poison after {end.losses} losses, max_losses is {row.max_losses}"
                 yield Violation("as planned", text, (end.job,))
-        elif end.outcome == "c":
+        elif end.outcome in TAKEN_BACK:
             if not wanted.cancelled:
-                yield Violation("as planned", f"job {end.job} was cancelled by nobody", (end.job,))
+                yield Violation("as planned", f"job {end.job} was {TAKEN_BACK[end.outcome]} by nobody", (end.job,))
         elif (end.outcome, end.tries) != (wanted.outcome, wanted.tries):
             text = (
                 f"job {end.job} ended as {end.outcome} after {end.tries} failed tries, "

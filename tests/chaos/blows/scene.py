@@ -1,0 +1,60 @@
+"""What a fault is done with, and how it says that it went wrong."""
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from chaos.producers import Producers
+from chaos.stage import Stage
+from paceline.errors import PacelineError
+from paceline_dev.node.api import TROUBLE, AnswerError
+
+
+class NotAsItMust(Exception):  # noqa: N818 -- a finding, not an error of the program
+    """What was wanted of the product did not come."""
+
+
+class NotHere(Exception):  # noqa: N818 -- see above
+    """This machine cannot do it; the message says why."""
+
+
+@dataclass
+class Scene:
+    """One fault of one round."""
+
+    stage: Stage
+    producers: Producers
+    draw: random.Random
+    stopped: dict[int, float] = field(default_factory=dict)
+    """Runners' processes that were sent SIGSTOP, and when."""
+
+    async def busy_pod(self) -> str:
+        """One that works; there is one sooner or later, as there is always work."""
+        found: list[str] = []
+
+        async def some() -> bool:
+            with contextlib.suppress(PacelineError, AnswerError, *TROUBLE):  # a second fault may be in the way
+                found[:] = await self.stage.busy_pods()
+            return bool(found) and any(self.stage.node_of(pod) for pod in found)
+
+        await self.stage.until(some, "some pod works")
+        return self.draw.choice([pod for pod in found if self.stage.node_of(pod)])
+
+    def need(self, true: object, what: str) -> None:
+        if not true:
+            raise NotAsItMust(what)
+
+    async def until(self, true: Callable[[], Awaitable[object]], what: str, seconds: float = 90.0) -> None:
+        """Wait for what the product must come to by itself."""
+        end = time.monotonic() + seconds
+        while not await true():
+            if time.monotonic() > end:
+                raise NotAsItMust(f"it never came to this: {what}")
+            await asyncio.sleep(0.2)
+
+
+Blow: TypeAlias = Callable[[Scene], Awaitable[None]]
