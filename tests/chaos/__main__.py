@@ -15,13 +15,13 @@ import typer
 from chaos.checks.every import violations
 from chaos.faults import Fault
 from chaos.pair import private_mounts
-from chaos.plan import make_plan
+from chaos.plan import Plan, make_plan
 from chaos.record import Record
 from chaos.report import not_done, summary, table, write
 from chaos.run import run
 from history.checks.violation import explain
 from paceline_dev.errors import DevError
-from paceline_dev.progress import stderr_reporter
+from paceline_dev.progress import Reporter, stderr_reporter
 
 BUILD = Path(__file__).resolve().parents[2] / "build" / "chaos"
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -41,7 +41,7 @@ def chaos(
     limited = private_mounts()
     with tempfile.TemporaryDirectory(prefix="paceline-chaos-") as folder:
         Path(folder).chmod(0o755)
-        record = asyncio.run(run(plan, Path(folder), report, limited=limited))
+        record = asyncio.run(played(plan, Path(folder), report, limited=limited))
     found = violations(record)
     file = write(plan, record, found, output)
     print(table(record, found))
@@ -51,6 +51,14 @@ def chaos(
     if found:
         print(f"\n{explain(record.history, found)}\n\nthe record: {keep(record, output, plan.seed)}")
         raise typer.Exit(1)
+
+
+async def played(plan: Plan, folder: Path, report: Reporter, *, limited: bool) -> Record:
+    """A run that SIGTERM ends as Ctrl-C does: everything that was started is ended first."""
+    task = asyncio.current_task()
+    assert task
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await run(plan, folder, report, limited=limited)
 
 
 def chosen(text: str) -> tuple[Fault, ...]:
@@ -74,9 +82,10 @@ def keep(record: Record, folder: Path, seed: int) -> Path:
 
 def main() -> None:
     """What is wrong is one line, and nothing stays behind when it is stopped."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         app()
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        sys.exit(143)
     except DevError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

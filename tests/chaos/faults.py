@@ -101,7 +101,8 @@ ABOUT: dict[Fault, About] = {
     ),
     Fault.DISK_FULL: About(
         Area.POSTGRES, "a file takes all room of the file system that the primary's data and log are on (a tmpfs of "
-        "its own), for 10 s; a server that gives up is started again", 45, interrupts=True, outage=True,
+        "its own), for 10 s and until the server has complained; one that gives up is started again", 45,
+        interrupts=True, outage=True,
     ),
     Fault.DISK_SLOW: About(
         Area.POSTGRES, "the standby's receiver is stopped for 0.4 s of each 0.5 s, for 15 s: every commit waits for "

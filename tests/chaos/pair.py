@@ -61,6 +61,10 @@ class Server:
         return self.folder / "data"
 
     @property
+    def log(self) -> Path:
+        return self.folder.with_suffix(".log")
+
+    @property
     def url(self) -> str:
         return f"postgresql://{USER}:{self.password}@127.0.0.1:{self.port}/{DATABASE}"
 
@@ -83,11 +87,10 @@ class Server:
         words: list[str | Path] = [self._programs.folder / "postgres", "-D", self.data]
         for name, value in {**SETTINGS, "port": str(self.port), "unix_socket_directories": str(self.folder)}.items():
             words += ["-c", f"{name}={value}"]
-        log = self.folder.parent / f"{self.folder.name}.log"
-        self.process = Guarded(words, log=log, account=_account(), stop_signal=signal.SIGINT)
+        self.process = Guarded(words, log=self.log, account=_account(), stop_signal=signal.SIGINT)
         if not _ready(self.process, self.data):
             self.process.stop()
-            raise TimeoutError(f"PostgreSQL did not start: {log.read_text(errors='replace')[-2000:]}")
+            raise TimeoutError(f"PostgreSQL did not start: {self.log.read_text(errors='replace')[-2000:]}")
 
     def alive(self) -> bool:
         return self.process is not None and self.process.alive()
@@ -114,6 +117,10 @@ class Server:
                 if "walreceiver" in " ".join(each.cmdline()):
                     return each
         return None
+
+    def complaints(self, words: str) -> int:
+        """How often it has said that."""
+        return self.log.read_text(errors="replace").count(words)
 
     @property
     def filler(self) -> Path:

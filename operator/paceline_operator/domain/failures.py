@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from paceline_operator.domain.seen import PodSeen
 
@@ -43,6 +43,9 @@ class Unborn:
         return None if self.count < TRIALS else Failures(self.count - TRIALS + 2, self.last).wait_until()
 
 
+Counted = TypeVar("Counted", Failures, Unborn)
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """What a group's loop remembers between two looks. A restart of the operator forgets it, and begins gently."""
@@ -75,7 +78,7 @@ def count_ends(
 ) -> Memory:
     """Note the pods that have failed since the last look; `born`: UIDs of those that have registered, now or before."""
     pods = tuple(pods)
-    failures, unborn = dict(memory.failures), dict(memory.unborn)
+    failures, unborn = _until(memory.failures, now), _until(memory.unborn, now)
     for pod in pods:
         if pod.uid in born - memory.born:
             unborn.pop(pod.revision, None)
@@ -97,6 +100,11 @@ def count_ends(
         born=born,
         unborn=unborn,
     )
+
+
+def _until(found: Mapping[str, Counted], now: datetime) -> dict[str, Counted]:
+    """A clock that went back leaves moments that have not come: nobody waits for those, for an hour it may be."""
+    return {name: each if each.last <= now else replace(each, last=now) for name, each in found.items()}
 
 
 def describe(pod: PodSeen) -> str:

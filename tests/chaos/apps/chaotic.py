@@ -5,7 +5,6 @@ import os
 import signal
 
 from history.apps.marking import AGAIN, Work, fail_if_planned, jobs, mark, marked
-
 from paceline import Context
 
 __all__ = ["jobs"]

@@ -4,12 +4,15 @@ import asyncio
 import contextlib
 import signal
 
+import asyncpg
 import psutil
 
 from chaos.blows.scene import NotHere, Scene
 from chaos.stage import LEASE, ROLES
 
 FULL_SECONDS = 10.0
+MOST_SECONDS = 30.0
+NO_ROOM = "No space left on device"
 SLOW_SECONDS = 15.0
 STALL, FLOW = 0.4, 0.1
 LIMIT_SECONDS = 8.0
@@ -32,21 +35,25 @@ async def heal(scene: Scene) -> None:
 
 
 async def fill(scene: Scene) -> None:
-    """Until the server gives up, or for a while; also what it frees meanwhile is taken."""
+    """For a while, and until the server has complained; it is given no room by what it frees itself."""
     databases = scene.stage.databases
     if not databases.limited:
         raise NotHere("the data has no file system of its own (needs root, to mount one)")
     server = databases.primary
-    loop = asyncio.get_running_loop()
+    before, loop = server.complaints(NO_ROOM), asyncio.get_running_loop()
     end = loop.time() + FULL_SECONDS
     try:
-        while loop.time() < end:
+        while loop.time() < end or (server.complaints(NO_ROOM) == before and loop.time() < end + MOST_SECONDS):
             await asyncio.to_thread(server.fill)
+            with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                async with databases.connected() as connection:
+                    await connection.execute("SELECT pg_switch_wal()")
             await asyncio.sleep(0.3)
     finally:
         await asyncio.to_thread(server.make_room)
         if not server.alive():
             await asyncio.to_thread(server.start)
+    scene.need(server.complaints(NO_ROOM) > before, "the server has noticed that its disk is full")
 
 
 async def slow(scene: Scene) -> None:

@@ -40,7 +40,7 @@ async def _caught(scene: Scene) -> list[int]:
         node = scene.stage.node_of(pod)
         pids = node.pids(scene.stage.namespace, pod) if node else []
         _signal(pids, signal.SIGSTOP)
-        if pids and pod in await scene.stage.busy_pods():
+        if pids and pod in await scene.busy_pods():
             return pids
         _signal(pids, signal.SIGCONT)
 

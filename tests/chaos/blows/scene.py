@@ -32,17 +32,22 @@ class Scene:
     stopped: dict[int, float] = field(default_factory=dict)
     """Runners' processes that were sent SIGSTOP, and when."""
 
+    async def busy_pods(self) -> list[str]:
+        """Those that work and have a process here; none where nobody can be asked: a second fault may be in the way."""
+        with contextlib.suppress(PacelineError, AnswerError, *TROUBLE):
+            return [pod for pod in await self.stage.busy_pods() if self.stage.node_of(pod)]
+        return []
+
     async def busy_pod(self) -> str:
         """One that works; there is one sooner or later, as there is always work."""
         found: list[str] = []
 
         async def some() -> bool:
-            with contextlib.suppress(PacelineError, AnswerError, *TROUBLE):  # a second fault may be in the way
-                found[:] = await self.stage.busy_pods()
-            return bool(found) and any(self.stage.node_of(pod) for pod in found)
+            found[:] = await self.busy_pods()
+            return bool(found)
 
-        await self.stage.until(some, "some pod works")
-        return self.draw.choice([pod for pod in found if self.stage.node_of(pod)])
+        await self.until(some, "some pod works")
+        return self.draw.choice(found)
 
     def need(self, true: object, what: str) -> None:
         if not true:

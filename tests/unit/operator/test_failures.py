@@ -1,5 +1,6 @@
 """Who counts as failed, and how long it waits."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -60,6 +61,16 @@ def test_one_that_was_given_up_and_then_ends_is_counted_once() -> None:
     assert first.unborn["rev"].count == 1
     gone = pod("a", deleting=True, exit_code=137)
     assert count_ends(first, [gone], frozenset(), START).unborn["rev"].count == 1
+
+
+def test_a_clock_that_went_back_makes_nobody_wait_for_it_to_come_again() -> None:
+    dead, hour = pod("a", exit_code=1), timedelta(hours=1)
+    ahead = Memory(failures={"a": Failures(3, START + hour)}, unborn={"rev": Unborn(5, START + hour)})
+    found = count_ends(replace(ahead, counted=frozenset({dead.uid})), [dead], frozenset(), START)
+    assert found.failures["a"] == Failures(3, START)
+    assert found.trial_at("rev") == START + timedelta(seconds=4)
+    later = count_ends(found, [dead], frozenset(), START + timedelta(seconds=1))
+    assert later.failures["a"].last == START, "what has been is not moved"
 
 
 def test_care_begins_with_the_third() -> None:
