@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from chaos.faults import ABOUT, QUICK, Fault
 
-ALL_SECONDS = 30 * 60
-"""In a run of this length every fault happens."""
 PAIRED = 0.2
 """So many of the rounds have a second fault."""
 
@@ -57,8 +55,7 @@ def make_plan(seed: int, minutes: float, only: tuple[Fault, ...] = ()) -> Plan:
     """Deal from shuffled decks of all faults until the time is used up by what each takes about."""
     draw, left, rounds = stream(seed, "plan"), minutes * 60, list[Round]()
     for fault in _decks(draw, only or tuple(Fault)):
-        first_deck = len(rounds) < len(only or Fault)
-        if left <= 0 and not (first_deck and (only or minutes * 60 >= ALL_SECONDS)):
+        if left <= 0 and len(rounds) >= len(only):
             break
         quiet = draw.uniform(1, 4)
         second, later = _second(draw, fault, only), draw.uniform(0, 3)

@@ -17,6 +17,8 @@ class Injected:
     over: float = 0.0
     recovered: float | None = None
     """None if it never was."""
+    missing: str = ""
+    """What then was not as it must be."""
     faulty: str = ""
     """What could not be done, or did not come as it must; empty if nothing."""
     skipped: str = ""

@@ -3,7 +3,7 @@
 import asyncio
 import time
 import traceback
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import aiohttp
@@ -72,8 +72,8 @@ class Run:
         return record
 
     async def _suffer(self) -> None:
-        if await self._recovery(time.time()) is None:
-            raise TimeoutError("nothing works, before anything was broken")
+        if isinstance(missing := await self._recovery(time.time()), str):
+            raise TimeoutError(f"before anything was broken: {missing}")
         with self.report.task("faults", len(self.plan.rounds)) as shown:
             for each in self.plan.rounds:
                 await asyncio.sleep(each.quiet)
@@ -90,11 +90,14 @@ class Run:
         done = await asyncio.gather(*tasks)
         recovered = await self._recovery(max(each.over for each in done))
         for each in done:
-            each.recovered = recovered
+            if isinstance(recovered, str):
+                each.missing = recovered
+            else:
+                each.recovered = recovered
             if ABOUT[each.fault].outage:
-                self.record.history.outages.append((each.began, recovered or time.time()))
+                self.record.history.outages.append((each.began, time.time()))
             self.stage.say(_line(each))
-            if recovered and not each.skipped and each.fault in AFTERWARDS:
+            if each.recovered and not each.skipped and each.fault in AFTERWARDS:
                 await AFTERWARDS[each.fault](scene)
 
     async def _inflict(self, number: int, fault: Fault, scene: Scene) -> Injected:
@@ -113,35 +116,43 @@ class Run:
         made.over = time.time()
         return made
 
-    async def _recovery(self, over: float) -> float | None:
-        """When jobs of all pools are done again, and everybody is back; None if that takes too long."""
+    async def _recovery(self, over: float) -> float | str:
+        """When jobs of all pools are done again, and everybody is back; or what is missing after too long a time."""
         end = over + BOUND
         jobs: list[int] = []
+        missing = "nothing can be enqueued"
         while time.time() < end:
-            with suppress(*GONE, TimeoutError):
+            try:
                 if not jobs:
                     jobs = [
                         await self.producers.put(probe(self.producers.next_number(), pool))
                         for pool in (SHARED, LED, FIXED)
                     ]
-                if await self.stage.database.value(DONE, jobs) and await self._all_back():
-                    return time.time()
+                missing = await self._missing(jobs)
+            except (*GONE, TimeoutError) as error:
+                missing = repr(error)
+            if not missing:
+                return time.time()
             await asyncio.sleep(0.1)
-        return None
+        return missing
 
-    async def _all_back(self) -> bool:
+    async def _missing(self, jobs: list[int]) -> str:
+        """What keeps us from saying that all works; empty if nothing does."""
         stage = self.stage
+        if not await stage.database.value(DONE, jobs):
+            return f"jobs {jobs} are not done"
         ready = [f"http://127.0.0.1:{stage.ports[seat.name]}/readyz" for seat in stage.operators]
         ready += [f"{stage.gateway_url(seat)}/health/ready" for seat in stage.gateways]
         for url in ready:
-            async with stage.web.get(url, timeout=aiohttp.ClientTimeout(2)) as answer:
+            async with stage.web.get(url, timeout=aiohttp.ClientTimeout(5)) as answer:
                 if answer.status != 200:
-                    return False
-        if sum([await stage.acts(seat) for seat in stage.operators]) != 1:
-            return False
-        return all(
-            [(await stage.condition("QueueReachable", name)).get("status") == "True" for name in (SHARED, LED, FIXED)]
-        )
+                    return f"{url} answers {answer.status}: {await answer.text()}"
+        if (acting := sum([await stage.acts(seat) for seat in stage.operators])) != 1:
+            return f"{acting} operators act"
+        for name in (SHARED, LED, FIXED):
+            if (found := await stage.condition("QueueReachable", name)).get("status") != "True":
+                return f"{name} does not reach its queue: {found}"
+        return ""
 
     async def _until_finished(self, site: Site) -> None:
         """No job is left, or nothing moves any more: then the checker says what is left."""
@@ -184,5 +195,9 @@ async def run(plan: Plan, scratch: Path, report: Reporter, *, limited: bool) -> 
 def _line(one: Injected) -> str:
     if one.skipped:
         return f"{one.fault}: not possible here: {one.skipped}"
-    back = "did not come back" if one.seconds is None else f"all works again after {max(one.seconds, 0):.1f} s"
+    back = (
+        f"did not come back: {one.missing}"
+        if one.seconds is None
+        else f"all works again after {max(one.seconds, 0):.1f} s"
+    )
     return f"{one.fault}: {back}{f'; {one.faulty}' if one.faulty else ''}"

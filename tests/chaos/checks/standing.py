@@ -15,7 +15,8 @@ def got_over(record: Record) -> Iterator[Violation]:
         if each.faulty:
             yield Violation("faults", f"{each.fault} in round {each.round}: {each.faulty}")
         if each.recovered is None:
-            yield Violation("faults", f"after {each.fault} in round {each.round} jobs were not done again in time")
+            text = f"after {each.fault} in round {each.round} not all worked again in time: {each.missing}"
+            yield Violation("faults", text)
 
 
 def no_crash(record: Record) -> Iterator[Violation]:
