@@ -9,8 +9,8 @@ from pathlib import Path
 from paceline_dev import REPOSITORY
 from paceline_dev.errors import DevError
 from paceline_dev.images.base import find_base
-from paceline_dev.images.build import build_images
-from paceline_dev.images.recipe import OPERATOR, RUNNER, STORIES
+from paceline_dev.images.build import build_images, build_postgres
+from paceline_dev.images.recipe import EXAMPLES, OPERATOR, RUNNER, STORIES
 from paceline_dev.kind import record as records
 from paceline_dev.kind.bring_up import bring_up, load
 from paceline_dev.kind.cluster import Cluster
@@ -41,7 +41,7 @@ def play(name: str, *, smoke: bool, keep: bool, arguments: Sequence[str]) -> Non
         cluster = bring_up(engine, name, workers, STORIES, report)
         load(cluster, [base := find_base(engine, report)], report)
         if not smoke:
-            load(cluster, released_images(engine, report), report)
+            load(cluster, [*released_images(engine, report), *dev_images(engine, report)], report)
         outside = _run([], _outside(smoke=smoke), cluster, base, arguments, "outside")
         stories = [*TIMES, *_inside(smoke=smoke)]
         whole = not smoke and not arguments
@@ -65,6 +65,12 @@ def released_images(engine: Engine, report: Reporter) -> list[str]:
         operator, _, stories = build_images(engine, report, recipes=recipes, root=tree)
         found += [operator.reference, stories.reference]
     return found
+
+
+def dev_images(engine: Engine, report: Reporter) -> list[str]:
+    """What `manifests/dev` has beside the operator: the example handlers, and a PostgreSQL."""
+    (examples,) = build_images(engine, report, recipes=(EXAMPLES,))
+    return [examples.reference, build_postgres(engine, report)]
 
 
 def _outside(*, smoke: bool) -> Sequence[str]:

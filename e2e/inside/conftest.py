@@ -189,7 +189,6 @@ async def stage(
             yield made
         finally:
             await asyncio.to_thread(install, kubectl)
-            await made.restart()
 
 
 @pytest.fixture(params=RELEASES)

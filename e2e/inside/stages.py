@@ -7,7 +7,10 @@ from pathlib import Path
 from cluster.upgrade.stage import Stage
 from paceline_dev import REPOSITORY
 from paceline_dev.images.recipe import STORIES
-from paceline_dev.kind.install import DEPLOYMENT, SYSTEM, install
+from paceline_dev.kind.install import install
+from paceline_dev.kubectl import Kubectl
+
+OURS = ("-l", "app.kubernetes.io/name=paceline")
 
 
 class KindStage(Stage):
@@ -29,12 +32,12 @@ class KindStage(Stage):
         else:
             await super().install(tree)
 
-    async def restart(self) -> None:
-        """The kinds may have been made anew under operators that run, which then hear of nothing."""
-        await self.kubectl("-n", SYSTEM, "rollout", "restart", DEPLOYMENT)
-        await self.rolled_out()
-
     async def clear(self) -> None:
-        """No Paceline, before a story in which it comes."""
-        everything = str(REPOSITORY / "manifests" / "cluster-wide")
-        await self.kubectl("delete", "-k", everything, "--ignore-not-found", "--timeout=120s")
+        await asyncio.to_thread(clear, self.site.kubectl)
+
+
+def clear(kubectl: Kubectl) -> None:
+    """No Paceline, before a story in which it comes; nor what only an older version had."""
+    everything = str(REPOSITORY / "manifests" / "cluster-wide")
+    kubectl.run("delete", "-k", everything, "--ignore-not-found", "--timeout=120s")
+    kubectl.run("delete", "clusterroles,clusterrolebindings", *OURS)

@@ -3,20 +3,22 @@
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from paceline.testing.postgres import bundled
 from paceline.testing.scratch import last_words
 from paceline_dev import REPOSITORY
 from paceline_dev.cache import cache_root, locked
 from paceline_dev.errors import DevError
 from paceline_dev.images.base import find_base, image_id, label_of
-from paceline_dev.images.context import members, pack
+from paceline_dev.images.context import Member, members, pack
 from paceline_dev.images.recipe import (
     EXAMPLES,
     KEY_LABEL,
+    POSTGRES,
     RECIPES,
     RUNNER,
     Recipe,
@@ -76,13 +78,40 @@ def _build_one(
         # The old builder makes also the stage that is not asked for: any image does, Node's need not be here.
         arguments = {"RUNNER": parent} | ({"NODE": base} if recipe is EXAMPLES else {})
     content = members(root / recipe.folder, recipe.containerfile, wheels)
+    _build(engine, recipe, reference, content, arguments, parent, source.epoch or 0, report, again=again)
+
+
+def _build(
+    engine: Engine, recipe: Recipe, reference: str, content: Sequence[Member], arguments: Mapping[str, str],
+    parent: str, time: int, report: Reporter, *, again: bool = False,
+) -> None:  # fmt: skip
     key = build_key(recipe, content, arguments, image_id(engine, parent))
     if again or label_of(engine, reference) != key:
         options = build_options(recipe, reference, arguments, key) + (["--no-cache"] if again else [])
         with tempfile.TemporaryFile() as context, report.task(f"building {reference}") as task:
-            pack(content, context, source.epoch or 0)
+            pack(content, context, time)
             context.seek(0)
-            _run(engine, options, context, cache_root() / "images" / f"{recipe.name}.log", task)
+            log = cache_root() / "images" / f"{recipe.name.rpartition('/')[2]}.log"
+            _run(engine, options, context, log, task)
+
+
+def build_postgres(engine: Engine, report: Reporter) -> str:
+    """PostgreSQL with the programs of this environment, for stories of an install that brings its own."""
+    reference = f"{POSTGRES.name}:18"
+    with locked(cache_root() / "images" / "build.lock", report.line):
+        base = find_base(engine, report)
+        content = [*members(REPOSITORY / POSTGRES.folder, POSTGRES.containerfile), *_postgres_programs()]
+        _build(engine, POSTGRES, reference, content, {"BASE": base}, base, 0, report)
+    return reference
+
+
+def _postgres_programs() -> Iterator[Member]:
+    """Where they find each other: their libraries are beside the package."""
+    programs = bundled().folder.parent
+    site = programs.parents[1]
+    folders = [*(programs / name for name in ("bin", "lib", "share")), site / f"{programs.parent.name}.libs"]
+    for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
+        yield Member(f"programs/{path.relative_to(site).as_posix()}", path)
 
 
 def _run(engine: Engine, options: list[str], context: IO[bytes], log: Path, task: Task) -> None:

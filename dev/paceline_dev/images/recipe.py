@@ -37,6 +37,8 @@ STORIES = Recipe("paceline-e2e", "e2e/image", "Containerfile")
 """The handlers of the end-to-end stories; built only for them."""
 DEMO = Recipe("paceline-demo", "dev/paceline_dev/demo/image", "Containerfile")
 """The handler of the demo; built only for it."""
+POSTGRES = Recipe("localhost/paceline-postgres", "e2e/postgres", "Containerfile")
+"""For the story of an install that brings its database along; it comes from neither our locks nor the runner."""
 RECIPES = (OPERATOR, RUNNER, EXAMPLES)
 """The runner before the examples, which are made from it."""
 

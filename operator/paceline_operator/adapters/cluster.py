@@ -80,6 +80,14 @@ class KubernetesCluster:
             if not token:
                 return items
 
+    async def serves(self, resource: ResourceKind, namespace: str | None) -> bool:
+        """Whether there is such a kind, by the shortest of lists: for that we have the right anyway."""
+        answer = await self._wire.send(requests.listing(Target(resource, namespace), {}, 1, ""))
+        if answer.status == 404:
+            return False
+        answer.require()
+        return True
+
     async def get(self, resource: ResourceKind, namespace: str | None, name: str) -> Manifest | None:
         """A 404 that names no object is an error: a kind that is not served must not look like a deleted object."""
         return await self._get(Target(resource, namespace, name))

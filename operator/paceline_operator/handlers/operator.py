@@ -6,15 +6,11 @@ import logging
 import secrets
 import signal
 import socket
-from typing import Any
 
-import kopf
-
-from paceline_operator.adapters.access import Access, find_access
+from paceline_operator.adapters.access import find_access
 from paceline_operator.adapters.cluster import KubernetesCluster
 from paceline_operator.adapters.events import Events
 from paceline_operator.adapters.front_door import FrontDoor
-from paceline_operator.adapters.login import login
 from paceline_operator.adapters.neighbour import Neighbour
 from paceline_operator.adapters.queues import Queues
 from paceline_operator.adapters.retry import Retries
@@ -29,7 +25,8 @@ from paceline_operator.handlers.orphans import Orphans
 from paceline_operator.handlers.server import Server
 from paceline_operator.handlers.services import Services
 from paceline_operator.handlers.settings import Settings
-from paceline_operator.handlers.watch import registry_for, settings_for
+from paceline_operator.handlers.watch import registry_for
+from paceline_operator.handlers.watching import Watching
 from paceline_operator.ports.resources import ResourceKind
 
 log = logging.getLogger("paceline.operator")
@@ -46,8 +43,7 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
     """Until told to stop: watch all the time, and act while we are the one who does."""
     obey(stop)
     metrics, loops, nodes = Metrics(), Loops(), dict[str, NodeSeen]()
-    watching = asyncio.Event()
-    host: Any = socket.gethostname()  # kopf has a type of its own for it
+    host = socket.gethostname()
 
     def count(verb: str, resource: ResourceKind, status: int, _seconds: float) -> None:
         metrics.requests.labels(verb, resource.plural, str(status)).inc()
@@ -81,7 +77,10 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
             nodes=nodes,
         )
         demands = Demands(loops.demand, elector.leads, elector.other)
-        server = Server(loops.stuck, watching.is_set, metrics, demands)
+        where = settings.namespaces[0] if settings.namespaces else None
+        registry = registry_for(access, loops, nodes, watch_nodes=settings.watch_nodes)
+        watching = Watching(registry, settings.namespaces, host, lambda kind: plain.serves(kind, where))
+        server = Server(loops.stuck, lambda: watching.trouble, metrics, demands)
         await server.start(settings.host, settings.port)
         stack.push_async_callback(server.close)
         if settings.external_metrics is not None:
@@ -94,7 +93,7 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
             terms.begin()
             metrics.leads.set(1)
             loops.begin(services)
-            orphans.begin(watching)
+            orphans.begin(watching.on)
 
         async def end() -> None:
             metrics.leads.set(0)
@@ -106,9 +105,8 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
             await elector.release()
             await queues.close()
 
-        log.info("watching %s", ", ".join(settings.namespaces) or "all namespaces")
         electing = asyncio.create_task(elector.run(begin, end))
-        watch = asyncio.create_task(_watch(settings, loops, nodes, access, host, stop, watching))
+        watch = asyncio.create_task(watching.run(stop))
         told = asyncio.create_task(stop.wait())
         await asyncio.wait({electing, watch, told}, return_when=asyncio.FIRST_COMPLETED)
         electing.cancel()
@@ -117,29 +115,3 @@ async def operate(settings: Settings, stop: asyncio.Event) -> None:
         await watch
         if isinstance(broken, Exception):
             raise broken
-
-
-async def _watch(
-    settings: Settings, loops: Loops, nodes: dict[str, NodeSeen], access: Access, host: Any, stop: asyncio.Event,
-    watching: asyncio.Event,
-) -> None:  # fmt: skip
-    """Let kopf watch, whether we act or not: so that there is nothing to find out first when we do."""
-    registry = registry_for(loops, nodes, watch_nodes=settings.watch_nodes)
-
-    @kopf.on.login(registry=registry)
-    async def _(**_kwargs: Any) -> kopf.ConnectionInfo:
-        return await login(access)
-
-    before = asyncio.all_tasks()
-    tasks = await kopf.spawn_tasks(
-        registry=registry,
-        settings=settings_for(namespaced=bool(settings.namespaces)),
-        standalone=True,
-        identity=host,  # else kopf asks for the name of the user, and in a container there is only a number
-        clusterwide=not settings.namespaces,
-        namespaces=settings.namespaces,
-        stop_flag=stop,
-        ready_flag=watching,
-    )
-    obey(stop)  # kopf has taken the signals for itself, and waits 5 s for our loops before it ends and we hear of it
-    await kopf.run_tasks(tasks, ignored=before)

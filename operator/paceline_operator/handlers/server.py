@@ -17,10 +17,10 @@ class Server:
     """Answers /healthz, /readyz, /metrics and /demand."""
 
     def __init__(
-        self, stuck: Callable[[], list[str]], ready: Callable[[], bool], metrics: Metrics, demands: Demands
+        self, stuck: Callable[[], list[str]], trouble: Callable[[], str], metrics: Metrics, demands: Demands
     ) -> None:
-        """`stuck`: the groups whose loop does not turn; `ready`: whether the watch has begun."""
-        self._stuck, self._ready, self._metrics, self._demands = stuck, ready, metrics, demands
+        """`stuck`: the groups whose loop does not turn; `trouble`: why nothing is watched, empty if it is."""
+        self._stuck, self._trouble, self._metrics, self._demands = stuck, trouble, metrics, demands
         self._runner: web.AppRunner | None = None
 
     async def start(self, host: str, port: int) -> None:
@@ -48,8 +48,8 @@ class Server:
         return web.Response(text="ok\n")
 
     async def _readyz(self, _: web.Request) -> web.Response:
-        if not self._ready():
-            return web.Response(status=503, text="the watch has not begun\n")
+        if trouble := self._trouble():
+            return web.Response(status=503, text=f"nothing is watched: {trouble}\n")
         return web.Response(text="ok\n")
 
     async def _show(self, _: web.Request) -> web.Response:

@@ -15,6 +15,7 @@ from cluster.operator.watcher import Watcher
 from cluster.place import Json
 from paceline import Queue
 from paceline_dev.group import runner_group
+from paceline_dev.kind.install import SYSTEM
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import Api
 from paceline_dev.node.images import PATH, Image
@@ -129,6 +130,20 @@ class Site(Watcher):
 
     async def allow(self, name: str) -> None:
         self.touch(name)
+
+
+class Everywhere(Site):
+    """With an operator for all namespaces."""
+
+    @property
+    def operator_namespace(self) -> str:
+        return SYSTEM
+
+    def operator_words(self, port: int) -> list[str]:
+        return [
+            "operator", "--install", self.install, "--lease-namespace", SYSTEM, "--kubeconfig", str(self.kubeconfig),
+            "--listen", f"127.0.0.1:{port}", "--log-format", "json",
+        ]  # fmt: skip
 
 
 def ended(processes: Iterable[Forked]) -> None:

@@ -13,7 +13,7 @@ import yaml
 
 from cluster.local import local_node
 from cluster.operator.rolling import QUICK, changed, rolled
-from cluster.operator.site import Site, ended, shop
+from cluster.operator.site import Everywhere, Site, ended, shop
 from cluster.place import Json
 from paceline.queue import Queue
 from paceline.testing.scratch import free_ports
@@ -40,20 +40,6 @@ TRUST = ("get", "", "configmaps")
 LABEL = "paceline.dev/group"
 
 Right = tuple[str, str, str]
-
-
-class Everywhere(Site):
-    """With an operator for all namespaces."""
-
-    @property
-    def operator_namespace(self) -> str:
-        return SYSTEM
-
-    def operator_words(self, port: int) -> list[str]:
-        return [
-            "operator", "--install", self.install, "--lease-namespace", SYSTEM, "--kubeconfig", str(self.kubeconfig),
-            "--listen", f"127.0.0.1:{port}", "--log-format", "json",
-        ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

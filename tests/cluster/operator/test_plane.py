@@ -5,16 +5,18 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import aiohttp
 import psutil
 import pytest
 
 from cluster.local import local_node
-from cluster.operator.site import Site, ended, shop
+from cluster.operator.site import Everywhere, Site, ended, shop
 from paceline.queue import Queue
 from paceline.testing.guard import Guarded
 from paceline.testing.scratch import free_ports
 from paceline_dev.binaries import find_binaries
 from paceline_dev.control_plane import NODE_KUBECONFIG, ControlPlane
+from paceline_dev.kind.install import SYSTEM
 from paceline_dev.node.api import Api
 from paceline_dev.progress import stderr_reporter
 
@@ -30,14 +32,23 @@ def own_plane() -> Iterator[ControlPlane]:
 
 
 @pytest.fixture
-async def alone(own_plane: ControlPlane, queue: Queue, migrated: str, tmp_path: Path) -> AsyncIterator[Site]:
+def alone(located: Site) -> Site:
     """The default namespace of a cluster of our own, with an operator."""
+    located.start_operator()
+    return located
+
+
+@pytest.fixture
+async def located(
+    request: pytest.FixtureRequest, own_plane: ControlPlane, queue: Queue, migrated: str, tmp_path: Path
+) -> AsyncIterator[Site]:
+    """That namespace, for an operator of its own; a test may want it for one of the whole cluster."""
+    kind: type[Site] = getattr(request, "param", Site)
     async with await Api.connect(own_plane.kubeconfig) as api, local_node(own_plane.folder / NODE_KUBECONFIG)() as node:
         node.add_image("shop", shop(tmp_path))
-        site = Site(api, own_plane.kubectl, own_plane.kubeconfig, "default", node, queue, migrated, tmp_path)
+        site = kind(api, own_plane.kubectl, own_plane.kubeconfig, "default", node, queue, migrated, tmp_path)
         site.port = free_ports(1)[0]
         await site.secret()
-        site.start_operator()
         try:
             yield site
         finally:
@@ -71,6 +82,47 @@ async def test_a_group_of_a_newer_version_is_told_and_others_go_on(alone: Site) 
 
     await site.until(two, "the other group follows")
     await site.run("delete", "rgrp", "newer", "builds", "--timeout=60s")
+
+
+@pytest.mark.parametrize("located", [Site, Everywhere], indirect=True)
+async def test_kinds_that_are_made_anew_are_watched_again_and_meanwhile_nobody_says_ready(
+    located: Site, own_plane: ControlPlane
+) -> None:
+    site, kinds = located, ("runnergroups.paceline.dev", "runners.paceline.dev")
+    own_plane.kubectl.run("create", "namespace", SYSTEM, check=False)
+    await site.run("delete", "crd", *kinds)
+    site.start_operator()
+    for when in ("before it started", "when it had noticed", "at once", "at once again"):
+        if not when.startswith("at once"):
+            await site.until(lambda: _readiness(site, 503, "does not serve runnergroups"), "it says what is missing")
+        await asyncio.to_thread(own_plane.kubectl.teach)
+        await site.until(lambda: _applied(site), "the API server takes a group")
+        await site.until(lambda: _answered(site), f"a group is looked after whose kinds were made {when}")
+        await site.until(lambda: _readiness(site, 200, "ok"), "it says ready")
+        await site.run("delete", "rgrp", "builds", "--timeout=60s")
+        await site.run("delete", "crd", *kinds)
+    assert site.processes[-1].poll() is None, "it was the same one all the time"
+    assert "Traceback" not in site.log()
+    await asyncio.to_thread(own_plane.kubectl.teach)
+
+
+async def _readiness(site: Site, status: int, text: str) -> bool:
+    try:
+        code, said = await site.get("/readyz")
+    except aiohttp.ClientError:
+        return False  # it does not listen yet
+    return code == status and text in said
+
+
+async def _applied(site: Site) -> bool:
+    """The API server may say that a kind is there before it takes objects of it."""
+    made = json.dumps(site.group(0))
+    done = await asyncio.to_thread(site.kubectl.run, "apply", "-f", "-", stdin=made, check=False)
+    return done.returncode == 0
+
+
+async def _answered(site: Site) -> bool:
+    return (await site.condition("Ready")).get("reason") == "AsWanted"
 
 
 async def test_a_restart_of_the_api_server_costs_nothing(alone: Site, own_plane: ControlPlane, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
         "find_base": "base:1",
         "load": None,
         "released_images": [],
+        "dev_images": [],
         "bring_up": Cluster("c", Path("kubeconfig"), engine, Path("kubectl"), Path("bin")),
     }.items():
         monkeypatch.setattr(e2e, name, lambda *_, value=value: value)

@@ -35,7 +35,7 @@ def know(key: Key, _now: datetime) -> DemandTold:
 async def listening(*, leads: bool, other: str = "") -> AsyncIterator[str]:
     """An operator's port; its address."""
     demands = Demands(know, lambda: leads, lambda: other)
-    server = Server(list, lambda: True, Metrics(), demands)
+    server = Server(list, str, Metrics(), demands)
     (port,) = free_ports(1)
     await server.start("127.0.0.1", port)
     try:
