@@ -1,4 +1,4 @@
-"""The install to try things out, as it comes: the sample group does jobs, nothing can be changed, and the plugin works."""
+"""The install to try things out, as it comes: the sample group works, nothing can be changed, and the plugin works."""
 
 import asyncio
 import hashlib

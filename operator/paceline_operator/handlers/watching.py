@@ -7,6 +7,7 @@ missed one or has lost one. At its end it cancels all tasks of its loop, whoever
 """
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -26,8 +27,10 @@ KINDS: Final = (RUNNER_GROUP, RUNNER)
 AGAIN: Final = 1.0
 """Seconds until the next look for a kind that is not there."""
 
-GRACE: Final = 5.0
-"""Seconds for kopf to end in."""
+BEGINS: Final = 30.0
+"""Seconds for kopf to begin to watch what it has found."""
+GRACE: Final = 10.0
+"""Seconds for kopf to end in; it waits for five itself."""
 
 Serves = Callable[[ResourceKind], Awaitable[bool]]
 
@@ -83,8 +86,7 @@ class Watching:
         finally:
             end.set()
             passing_on.cancel()
-            self.on.clear()
-            self.trouble = "a kind is gone"
+            self._ended()
 
     async def _kopf(self, end: threading.Event, main: asyncio.AbstractEventLoop) -> None:
         """In the thread."""
@@ -107,7 +109,9 @@ class Watching:
             if operating.done():
                 await operating
         finally:
-            end.set()  # a thread of kopf's waits for it
+            main.call_soon_threadsafe(self._ended)
+            end.set()
+            await asyncio.wait({operating}, timeout=GRACE)
 
     async def _attend(self, insights: Insights, main: asyncio.AbstractEventLoop) -> None:
         """In the thread: until a kind is missed. kopf may go on for ever without one, or never come to its end."""
@@ -115,16 +119,27 @@ class Watching:
         found = {(each.group, each.plural) for each in insights.watched_resources}
         if not found >= {(each.group, each.plural) for each in KINDS}:
             return
-        main.call_soon_threadsafe(self._begun)
-        await insights.ready_namespaces.wait()
-        await asyncio.sleep(AGAIN)  # by now there is a task for each watch
-        while all(_watches(each) for each in KINDS):
-            await asyncio.sleep(AGAIN)
+        with contextlib.suppress(TimeoutError):
+            watchers = await self._watchers()
+            main.call_soon_threadsafe(self._begun)
+            await asyncio.wait(watchers, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _watchers(self) -> set["asyncio.Task[Any]"]:
+        """In the thread: kopf's tasks for our kinds, which it begins a moment after it has found them."""
+        wanted = len(KINDS) * max(1, len(self._namespaces))
+        async with asyncio.timeout(BEGINS):
+            while len(found := {task for task in asyncio.all_tasks() if _is_ours(task)}) < wanted:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        return found
 
     def _begun(self) -> None:
         log.info("watching %s", ", ".join(self._namespaces) or "all namespaces")
         self.trouble = ""
         self.on.set()
+
+    def _ended(self) -> None:
+        self.trouble = "a kind is gone"
+        self.on.clear()
 
 
 async def _pass_on(stop: asyncio.Event, end: threading.Event) -> None:
@@ -132,10 +147,8 @@ async def _pass_on(stop: asyncio.Event, end: threading.Event) -> None:
     end.set()
 
 
-def _watches(kind: ResourceKind) -> bool:
-    """Whether a task of kopf's watches the kind."""
-    name = f"watcher for {kind.plural}.{kind.version}.{kind.group}@"
-    return any(task.get_name().startswith(name) for task in asyncio.all_tasks())
+def _is_ours(task: "asyncio.Task[Any]") -> bool:
+    return any(task.get_name().startswith(f"watcher for {each.plural}.{each.version}.{each.group}@") for each in KINDS)
 
 
 def _in_a_loop(work: Coroutine[Any, Any, None]) -> None:
@@ -144,11 +157,12 @@ def _in_a_loop(work: Coroutine[Any, Any, None]) -> None:
     try:
         loop.run_until_complete(work)
     finally:
+        loop.set_exception_handler(lambda _loop, _about: None)  # what is left behind would complain about it
         left = asyncio.all_tasks(loop)
         for task in left:
             task.cancel()
         if left:
-            loop.run_until_complete(asyncio.wait(left, timeout=GRACE))
+            loop.run_until_complete(asyncio.wait(left, timeout=1.0))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 
