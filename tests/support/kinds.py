@@ -22,7 +22,7 @@ class Kinds:
 
     served: frozenset[str] = BOTH
     said: list[frozenset[str]] = field(default_factory=list)
-    forbidden: str = ""
+    refuses: str = ""
     refused: int = 0
     """How often somebody asked for a kind that is not there."""
     looks: int = 0
@@ -53,8 +53,8 @@ class Kinds:
         if path == OURS:
             self.looks += 1
             return _resources(sorted(self.said.pop(0) if self.said else self.served))
-        if plural == self.forbidden:
-            return web.json_response({"code": 403, "message": "no"}, status=403)
+        if plural == self.refuses:
+            return web.json_response({"code": 405, "message": "no"}, status=405)  # kopf tries again after a 403
         if not self._has(plural):
             self.refused += 1
             return web.json_response({"code": 404, "message": "not found"}, status=404)

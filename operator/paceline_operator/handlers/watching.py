@@ -105,31 +105,34 @@ class Watching:
             )
         )
         try:
-            await asyncio.wait({attending, operating}, return_when=asyncio.FIRST_COMPLETED)
-            if operating.done():
-                await operating
+            done, _ = await asyncio.wait({attending, operating}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                await task
         finally:
             main.call_soon_threadsafe(self._ended)
             end.set()
             await asyncio.wait({operating}, timeout=GRACE)
 
     async def _attend(self, insights: Insights, main: asyncio.AbstractEventLoop) -> None:
-        """In the thread: until a kind is missed. kopf may go on for ever without one, or never come to its end."""
+        """In the thread: until a kind is missed or a watch ends; kopf may go on without it, or never come to its end."""
         await insights.ready_resources.wait()
         found = {(each.group, each.plural) for each in insights.watched_resources}
         if not found >= {(each.group, each.plural) for each in KINDS}:
             return
         with contextlib.suppress(TimeoutError):
-            watchers = await self._watchers()
+            watchers = await self._watchers(insights)
             main.call_soon_threadsafe(self._begun)
-            await asyncio.wait(watchers, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(watchers, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                await task
 
-    async def _watchers(self) -> set["asyncio.Task[Any]"]:
-        """In the thread: kopf's tasks for our kinds, which it begins a moment after it has found them."""
-        wanted = len(KINDS) * max(1, len(self._namespaces))
+    async def _watchers(self, insights: Insights) -> set["asyncio.Task[Any]"]:
+        """In the thread: kopf's tasks, one for each watch, which it begins a moment after it has found the kinds."""
+        spaces = max(1, len(self._namespaces))
+        wanted = sum(spaces if each.namespaced else 1 for each in insights.watched_resources)
         async with asyncio.timeout(BEGINS):
-            while len(found := {task for task in asyncio.all_tasks() if _is_ours(task)}) < wanted:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
+            while len(found := {task for task in asyncio.all_tasks() if _is_watcher(task)}) < wanted:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)  # before one of them has had an answer
         return found
 
     def _begun(self) -> None:
@@ -147,8 +150,8 @@ async def _pass_on(stop: asyncio.Event, end: threading.Event) -> None:
     end.set()
 
 
-def _is_ours(task: "asyncio.Task[Any]") -> bool:
-    return any(task.get_name().startswith(f"watcher for {each.plural}.{each.version}.{each.group}@") for each in KINDS)
+def _is_watcher(task: "asyncio.Task[Any]") -> bool:
+    return task.get_name().startswith("watcher for ")
 
 
 def _in_a_loop(work: Coroutine[Any, Any, None]) -> None:

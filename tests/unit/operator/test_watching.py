@@ -112,10 +112,10 @@ async def test_kinds_that_go_and_come_back_are_watched_again(server: Kinds, tmp_
 
 
 async def test_what_else_ends_it_is_raised(server: Kinds, tmp_path: Path) -> None:
-    server.forbidden = "pods"
+    server.refuses = "pods"
     async with watching(server, tmp_path) as seen:
         await asyncio.wait({seen.running}, timeout=60)
-        assert getattr(seen.running.exception(), "status", None) == 403
+        assert getattr(seen.running.exception(), "status", None) == 405
 
 
 async def test_an_api_server_that_is_away_is_waited_for(server: Kinds, tmp_path: Path) -> None:
