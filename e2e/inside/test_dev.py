@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from pydantic import JsonValue
 
 from e2e.inside.dev import GATEWAY, Dev, applied
 from paceline_dev.kind.install import SYSTEM
@@ -86,7 +87,7 @@ def _bury(dev: Dev) -> None:
     assert dev.kubectl.run("-n", SYSTEM, "exec", GATEWAY, "--", "paceline", *job, check=False).returncode != 0
 
 
-def _list(ran: Ran) -> list[dict[str, object]]:
+def _list(ran: Ran) -> list[dict[str, JsonValue]]:
     found = ran.json
     assert isinstance(found, list)
     return [each for each in found if isinstance(each, dict)]

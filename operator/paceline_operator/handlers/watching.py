@@ -114,7 +114,7 @@ class Watching:
             await asyncio.wait({operating}, timeout=GRACE)
 
     async def _attend(self, insights: Insights, main: asyncio.AbstractEventLoop) -> None:
-        """In the thread: until a kind is missed or a watch ends; kopf may go on without it, or never come to its end."""
+        """In the thread: until a kind is missed or a watch ends; kopf may go on without it, or never come to an end."""
         await insights.ready_resources.wait()
         found = {(each.group, each.plural) for each in insights.watched_resources}
         if not found >= {(each.group, each.plural) for each in KINDS}:

@@ -100,7 +100,7 @@ async def test_a_kind_that_it_did_not_find_is_looked_for_again(server: Kinds, tm
 
 async def test_kinds_that_go_and_come_back_are_watched_again(server: Kinds, tmp_path: Path) -> None:
     async with watching(server, tmp_path) as seen:
-        for _ in range(3):
+        for _ in range(2):
             await seen.until(lambda: seen.watch.on.is_set() and server.watched >= BOTH)
             await server.serve()
             await seen.until(lambda: "runnergroups.paceline.dev and runners.paceline.dev" in seen.watch.trouble)
