@@ -67,7 +67,7 @@ async def operator(queue: Queue) -> AsyncIterator[str]:
     metrics = Metrics()
     has_counted(metrics)
     demands = Demands(lambda *_: pytest.fail("nobody asks"), lambda: True, lambda: "")
-    server = Server(list, lambda: True, metrics, demands)
+    server = Server(list, str, metrics, demands)
     (port,) = free_ports(1)
     await server.start("127.0.0.1", port)
 
