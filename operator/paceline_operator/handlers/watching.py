@@ -124,7 +124,8 @@ class Watching:
             main.call_soon_threadsafe(self._begun)
             done, _ = await asyncio.wait(watchers, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                await task
+                if not task.cancelled():  # as they are when we are told to stop
+                    await task
 
     async def _watchers(self, insights: Insights) -> set["asyncio.Task[Any]"]:
         """In the thread: kopf's tasks, one for each watch, which it begins a moment after it has found the kinds."""
