@@ -16,10 +16,7 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway soak bench-growth audit lock clean
-.PHONY: help demo test test-full check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway assess audit lock clean
-.PHONY: help demo test test-full check docs cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway audit lock clean
-.PHONY: help demo test test-full chaos check cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway audit lock clean
+.PHONY: help demo test test-full chaos soak check docs cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway bench-growth assess audit lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -50,7 +47,6 @@ check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/mypy e2e
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m paceline_dev crds --check
-	$(BIN)/python -m paceline_dev cli-docs --check
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench benchmarks --check
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench scaling --check
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench assess-page --check
@@ -78,7 +74,6 @@ fix: .venv/ready ## Repair what ruff can repair
 
 crds: .venv/ready ## Write crds/, install.yaml, the CRDs' chart and the reference pages from what they follow
 	$(BIN)/python -m paceline_dev crds
-	$(BIN)/python -m paceline_dev cli-docs
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench benchmarks
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench scaling
 	$(BIN)/python -m paceline_dev reference
@@ -115,6 +110,7 @@ soak: .venv-bench/ready ## Two hours of bursts, scaling, updates, taints and han
 
 bench-growth: .venv-bench/ready ## Measure how costs grow with backlog, groups, runners, lanes and history (QUICK=1 takes four minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench growth
+
 assess: .venv-bench/ready ## Measure up to a thousand runners by every way, and write docs/load-assessment.md (an hour; QUICK=1 takes five minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench assess
 

@@ -126,9 +126,7 @@ def soak(quick: QuickOption = False, minutes: MinutesOption = None, output: Outp
 
 
 @app.command()
-def benchmarks(
-    check: CheckOption = False,
-) -> None:
+def benchmarks(check: CheckOption = False) -> None:
     """Write the tables of docs/benchmarks.md from the committed results."""
     from paceline_bench.compared.results import read
     from paceline_bench.compared.tables import PAGE, tables
@@ -159,11 +157,7 @@ def scaling(
     bring_up_to_date(page.PAGE, page.tables(constants.read(RESULTS), played.read(RESULTS)), check=check)
 
 
-def bring_up_to_date(page: Path, tables: Tables, *, check: bool) -> None:
-    """Write the tables of a page, or complain that they differ."""
-    if not check:
-        marked.write(page, tables)
-    elif differences := marked.drift(page, tables):
+@app.command()
 def assess(
     quick: QuickOption = False,
     way: Annotated[list[str] | None, typer.Option(help="Only this way; may be repeated.")] = None,
@@ -186,15 +180,21 @@ def assess(
 
 
 @app.command()
-def assess_page(
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page differs.")] = False,
-) -> None:
+def assess_page(check: CheckOption = False) -> None:
     """Write the page of the assessment anew from the results that are kept."""
     from paceline_bench.assess.bench import DOCS, drift, rewrite
 
     if not check:
         rewrite(RESULTS, DOCS)
     elif differences := drift(RESULTS, DOCS):
+        raise BenchError("\n".join(differences))
+
+
+def bring_up_to_date(page: Path, tables: Tables, *, check: bool) -> None:
+    """Write the tables of a page, or complain that they differ."""
+    if not check:
+        marked.write(page, tables)
+    elif differences := marked.drift(page, tables):
         raise BenchError("\n".join(differences))
 
 

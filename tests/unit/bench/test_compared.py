@@ -67,13 +67,13 @@ def test_a_figure_that_was_taken_once_has_no_spread() -> None:
 
 def test_every_budget_is_shown_with_what_was_found_and_a_missed_one_stands_out() -> None:
     good, missed = kept("queue", figure("a", 1.5, unit="x")), kept("gateway", figure("b", 3.0, unit="x"), ok=False)
-    short, none = kept("soak", figure("c", 0.0), quick=True), kept("chaos", figure("d", 1.0), name="e", ok=False)
-    rows = results({"queue": good, "gateway": missed, "soak": short, "chaos": none})[2:]
+    short, none = kept("soak", figure("c", 0.0), quick=True), kept("e2e", figure("d", 1.0), name="e", ok=False)
+    rows = results({"queue": good, "gateway": missed, "soak": short, "e2e": none})[2:]
     assert rows == [
         "| [queue](../bench/results/queue.md), 2026-11-18 | it | 1.5 x | < 2 | yes |",
         "| [gateway](../bench/results/gateway.md), 2026-11-18 | it | 3 x | < 2 | **no** |",
         "| [soak](../bench/results/soak.md), 2026-11-18, shortened | it | 0 jobs/s | < 2 | yes |",
-        "| [chaos](../bench/results/chaos.md), 2026-11-18 | it | not measured | < 2 | **no** |",
+        "| [e2e](../bench/results/e2e.md), 2026-11-18 | it | not measured | < 2 | **no** |",
     ]
 
 
