@@ -31,7 +31,12 @@ ANNOTATIONS = frozenset(
     value for value in vars(names).values() if isinstance(value, str) and value.startswith("paceline.dev/")
 )
 ROUTES = [re.compile(re.sub(r"\{\w+\}", "[^/?]+", path) + r"(?:\?.*)?$") for path in described()["paths"]]
-OTHERS = frozenset({"cd", "curl", "docker", "echo", "export", "grep", "kind", "node", "psql", "sed", "seq", "sleep"})
+OTHERS = frozenset(
+    {
+        "cd", "curl", "docker", "echo", "export", "grep", "kind", "node", "pg_dump", "pg_dumpall", "pg_restore", "psql",
+        "sed", "seq", "sleep",
+    }
+)  # fmt: skip
 """Programs of which nothing more is known here."""
 PLACES = re.compile(r"^(?:path/to/paceline/)?((?:manifests|crds|runner-image|docs|bench|dev)/?[\w./-]*)$")
 
