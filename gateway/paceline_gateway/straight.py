@@ -140,8 +140,8 @@ def _parsed(scope: Scope, body: bytes) -> Any:
     if not body or not is_json(header(scope, b"content-type") or ""):
         raise UnfitError
     try:
-        return json.loads(body.decode())  # given bytes it would look for other encodings first
-    except (ValueError, RecursionError):  # no UTF-8, no JSON, a number of thousands of digits; nested too deeply
+        return json.loads(body)
+    except (ValueError, RecursionError):  # no JSON, a number of thousands of digits; nested too deeply
         raise UnfitError from None
 
 

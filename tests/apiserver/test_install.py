@@ -56,7 +56,7 @@ def test_an_operator_for_the_whole_cluster_is_accepted_and_its_pod_too(kubectl: 
     assert may(kubectl, who, "watch", "nodes")
     assert may(kubectl, who, "patch", "leases.coordination.k8s.io", "-n", everywhere)
     assert not may(kubectl, who, "patch", "leases.coordination.k8s.io", "-n", "kube-system")
-    assert may(kubectl, who, "list", "customresourcedefinitions.apiextensions.k8s.io")
+    assert not may(kubectl, who, "list", "customresourcedefinitions.apiextensions.k8s.io")
     assert not may(kubectl, who, "list", "secrets", "--all-namespaces")
     assert not may(kubectl, who, "list", "namespaces")
     assert not may(kubectl, who, "create", "deployments.apps", "-n", everywhere)
@@ -87,7 +87,7 @@ def test_a_gateway_may_run_there_and_has_no_right_at_all(kubectl: Kubectl, restr
     pod = "--selector=app.kubernetes.io/component=gateway"
     kubectl.run("wait", "pod", "-n", restricted, pod, "--for=create", "--timeout=30s")
     found = kubectl.json("get", "pod", "-n", restricted, pod)["items"][0]
-    assert found["spec"].get("volumes", []) == [], "no token is mounted"
+    assert [each["name"] for each in found["spec"]["volumes"]] == ["database"], "no token is mounted"
     service = kubectl.json("get", "service", "paceline-gateway", "-n", restricted)
     assert service["spec"]["selector"].items() <= found["metadata"]["labels"].items()
     budget = kubectl.json("get", "poddisruptionbudget", "paceline-gateway", "-n", restricted)

@@ -139,6 +139,12 @@ async def test_a_server_that_is_away_is_told(migrated: str) -> None:
             pytest.fail("connected to nothing")
 
 
+async def test_it_stays_where_it_is(migrated: str) -> None:
+    async with transactional_queue(migrated) as queue:
+        with pytest.raises(InvalidInputError, match="cannot go to another database"):
+            await queue.database.move(migrated)
+
+
 def test_every_method_of_a_database_is_written_anew() -> None:
     """One that is inherited would look for a pool of connections that is not there."""
     inherited = {"open", "__aenter__", "__aexit__"}

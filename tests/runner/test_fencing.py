@@ -1,6 +1,7 @@
 """A runner that is lost never goes on with a job that it has lost, and one that is not lost is not taken for it."""
 
 import asyncio
+import contextlib
 import signal
 from datetime import timedelta
 from pathlib import Path
@@ -70,12 +71,13 @@ async def test_no_thread_but_the_main_one_hears_that_it_goes_on(
 
 def _deaf_to(number: signal.Signals, pid: int) -> dict[str, bool]:
     """The threads of a process, and whether each blocks a signal."""
-    return {
-        each.name: bool(int(line.split()[1], 16) >> (number - 1) & 1)
-        for each in Path(f"/proc/{pid}/task").iterdir()
-        for line in (each / "status").read_text().splitlines()
-        if line.startswith("SigBlk")
-    }
+    found = {}
+    for each in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            for line in (each / "status").read_text().splitlines():
+                if line.startswith("SigBlk"):
+                    found[each.name] = bool(int(line.split()[1], 16) >> (number - 1) & 1)
+    return found
 
 
 async def _begun(scratch: Path, count: int) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import asyncpg
 
 from paceline.database import Address, Database, in_our_words, unreachable
-from paceline.errors import DatabaseError
+from paceline.errors import DatabaseError, InvalidInputError
 from paceline.queue import Queue
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ class OneTransaction(Database):
         self._closed = False
         self._turn = asyncio.Lock()
         self._holder: asyncio.Task[Any] | None = None
+
+    async def move(self, url: str) -> None:  # noqa: ARG002 -- wherever that is
+        """A transaction stays where it is."""
+        raise InvalidInputError("a queue in a transaction cannot go to another database: open one there")
 
     async def close(self) -> None:
         """Let nobody use it any more; the connection stays open for whoever rolls it back."""
