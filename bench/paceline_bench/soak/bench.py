@@ -10,6 +10,7 @@ import aiohttp
 
 from paceline_bench import paceline_command
 from paceline_bench.bench import Bench, Plot, Run
+from paceline_bench.death import LEFT
 from paceline_bench.errors import NotMeasuredError
 from paceline_bench.measure import Curve, Measurement, Missing
 from paceline_bench.on_site import on_sites
@@ -50,7 +51,14 @@ async def _soak(run: Run, seconds: float, site: Site) -> list[Measurement]:
         load, deeds, seen = Load(place, web), Deeds(place), Samples(place)
         await deeds.ready()
         retired = _Retired(site)
-        async with _while(deeds.run, seen.run, retired.run), _while(load.run):
+
+        async def tell() -> None:
+            while True:
+                await asyncio.sleep(TELL_SECONDS)
+                done = ", ".join(f"{number} {COUNTS[name]}" for name, number in deeds.done.items())
+                run.report.line(f"{len(load.told)} jobs, {retired.count} pods scaled away, {done}")
+
+        async with _while(deeds.run, seen.run, retired.run, tell), _while(load.run):
             await asyncio.sleep(seconds)
         await until(lambda: _quiet(place), "all jobs are done", DRAIN_SECONDS, pause=1.0)
         ends = await truth.of(place.database, load.told)
@@ -92,7 +100,7 @@ class _Retired:
 
 
 async def _quiet(place: Stage) -> bool:
-    return bool(await place.database.value("SELECT count(*) FROM paceline.job") == 0)
+    return bool(await place.database.value(LEFT) == 0)
 
 
 @contextlib.asynccontextmanager

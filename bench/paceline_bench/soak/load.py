@@ -74,7 +74,7 @@ class Load:
 
     async def _post(self, path: str, body: object, expected: int) -> dict[str, str]:
         headers = {"Authorization": f"Bearer {self.token}"}
-        async with self.web.post(f"{self.stage.door}{path}", json=body, headers=headers) as answer:
+        async with self.web.post(f"{self.stage.door.url}{path}", json=body, headers=headers) as answer:
             if answer.status != expected:
                 raise NotMeasuredError(f"{path} answered {answer.status}: {(await answer.text())[:200]}")
             found: dict[str, str] = await answer.json()

@@ -50,13 +50,13 @@ class Samples:
         stage, now = self._stage, time.monotonic() - self._began
         database = stage.database
         first, second = stage.operators
-        for each in (first.process, second.process, stage.gateway):
+        for each in (first.process, second.process, stage.door.process):
             each.require()
         active, standby = (first, second) if await first.leads() else (second, first)
         found = {
             "operator": weight(active.process.pid),
             "standby": weight(standby.process.pid),
-            "gateway": weight(stage.gateway.pid),
+            "gateway": stage.door.weight,
             "connections": float(await database.value(CONNECTIONS)),
             "waiting": float(await database.value(WAITING)),
             "runners": float(await database.value(ACTIVE)),

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from paceline.database import Database
-from paceline.testing.scratch import free_ports
-from paceline_bench.gateway.door import until_it_answers
+from paceline_bench.gateway.door import Door, gateway
 from paceline_bench.node import node
 from paceline_bench.operator_command import Operator, operator
-from paceline_bench.paceline_command import PROGRAM
-from paceline_bench.process import Command, Process
 from paceline_bench.site import GROUPS, Site, group
 from paceline_dev.node.node import LocalNode
 
@@ -39,9 +36,7 @@ class Stage:
     node: LocalNode
     database: Database
     operators: tuple[Operator, Operator]
-    gateway: Process
-    door: str
-    """The gateway's URL."""
+    door: Door
 
 
 @contextlib.asynccontextmanager
@@ -53,14 +48,9 @@ async def stage(site: Site) -> AsyncIterator[Stage]:
         pods = await stack.enter_async_context(node(site))
         first = await stack.enter_async_context(operator(site))
         second = await stack.enter_async_context(operator(site))
-        (port,) = free_ports(1)
-        door = f"http://127.0.0.1:{port}"
-        gateway = stack.enter_context(Process(Command(
-            (*PROGRAM, "gateway", "--listen", f"127.0.0.1:{port}"), {"PACELINE_DATABASE_URL": site.url}
-        )))  # fmt: skip
-        await until_it_answers(f"{door}/health/ready", gateway)
+        door = await stack.enter_async_context(gateway(site.url, database))
         for name, (replicas, spec) in SPECS.items():
             made = group(name, replicas)
             made["spec"].update(spec)
             await site.api.post(GROUPS, made)
-        yield Stage(site, pods, database, (first, second), gateway, door)
+        yield Stage(site, pods, database, (first, second), door)
