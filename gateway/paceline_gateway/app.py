@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
+from importlib.metadata import version
 from typing import Final
 
 from fastapi import FastAPI
@@ -63,6 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
     app = Gateway(
         title="Paceline gateway",
         summary="Jobs for producers, answers for callers, work for runners that dial out.",
+        version=version("paceline"),
         lifespan=life,
         docs_url=None,
         redoc_url=None,

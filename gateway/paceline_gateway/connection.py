@@ -1,4 +1,4 @@
-"""uvicorn's connection, with a clock for what comes between requests.
+"""uvicorn's connections: with a clock for what comes between requests, and an end that two may begin at once.
 
 uvicorn waits for ever for a first byte, for the rest of a head, and for the rest of a body that was answered before its
 end; and it collects a head of any size. Here each of these has an end. Once a head is complete limits.py takes over.
@@ -8,6 +8,8 @@ import asyncio
 from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import State
 
 from paceline_gateway.limits import MOST_HEAD
 
@@ -70,3 +72,15 @@ class Connection(HttpToolsProtocol):
         if self._in_head and not self._serving:
             self.transport.write(STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
         self.transport.close()
+
+
+class Socket(WebSocketsSansIOProtocol):
+    """A WebSocket that may be told to leave while its peer leaves: uvicorn's own raises, and all others stay open."""
+
+    def shutdown(self) -> None:
+        """What the peer has begun is not begun again, and a peer that has had its answer is not waited for."""
+        if self.handshake_complete and not self.close_sent and self.conn.state is not State.OPEN:
+            self.stop_keepalive()
+            self.transport.abort()
+        else:
+            super().shutdown()

@@ -15,12 +15,14 @@ from fastapi import FastAPI
 
 from paceline.errors import InvalidInputError
 from paceline_gateway.app import create_app
-from paceline_gateway.connection import Connection
+from paceline_gateway.connection import Connection, Socket
 from paceline_gateway.services import Services
 from paceline_gateway.settings import Settings
 
 GRACE_SECONDS: Final = 10
 """So long requests that are under way may take when it closes."""
+TELLING_SECONDS: Final = 2
+"""So long runners may take to hear that it closes; one that does not read keeps nobody for longer."""
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than load balancers keep an idle connection, so that none closes under a request; most take 60."""
 BACKLOG: Final = 2048
@@ -42,7 +44,7 @@ async def serve(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, lambda: (hurry if told.is_set() else told).set())
-    leaving = asyncio.create_task(_leave(app, settings, server, told, hurry))
+    leaving = asyncio.create_task(_leave_when_told(app, settings, server, told, hurry))
     try:
         await server.serve(listeners)
     finally:
@@ -53,7 +55,7 @@ async def serve(settings: Settings) -> None:
 def configured(app: FastAPI, settings: Settings, connection: type[Connection] = Connection) -> uvicorn.Config:
     """How uvicorn is to serve it; an error says what is wrong with a certificate."""
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, http=connection, ws="websockets-sansio",
+        app, log_config=None, access_log=False, server_header=False, http=connection, ws=Socket,
         ws_max_size=2**22, lifespan="on", timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS, backlog=BACKLOG, ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key, proxy_headers=bool(settings.proxies),
@@ -89,7 +91,7 @@ def bound(host: str, port: int) -> list[socket.socket]:
     return made
 
 
-async def _leave(
+async def _leave_when_told(
     app: FastAPI, settings: Settings, server: "Server", told: asyncio.Event, hurry: asyncio.Event
 ) -> None:  # fmt: skip
     await told.wait()
@@ -100,7 +102,17 @@ async def _leave(
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(settings.leave_seconds):
                 await hurry.wait()
+    await leave(app, server)
+
+
+async def leave(app: FastAPI, server: uvicorn.Server) -> None:
+    """Close, when whoever waits here has been told: a WebSocket takes no more frames once uvicorn has closed it."""
+    services: Services | None = app.state.services
+    if services is not None:
         services.leaving.set()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TELLING_SECONDS):
+                await services.hub.emptied()
     server.should_exit = True
 
 

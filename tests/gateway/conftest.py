@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import httpx
 import pytest
 import uvicorn
+from fastapi import FastAPI
 
 from paceline.database import Database
 from paceline.job import JobId
@@ -18,7 +19,7 @@ from paceline.testing import PostgresServer
 from paceline.testing.scratch import free_ports
 from paceline.tokens import Tokens
 from paceline_gateway.app import create_app
-from paceline_gateway.serve import bound, configured
+from paceline_gateway.serve import bound, configured, leave
 from paceline_gateway.settings import Settings
 from support.pg import logins, migrated_template, one_server
 
@@ -66,6 +67,7 @@ class Site:
     url: str
     tokens: Tokens
     gateways: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
+    served: list[tuple[FastAPI, uvicorn.Server]] = field(default_factory=list)
 
     async def start(self, **settings: Any) -> str:
         """One more gateway; its address."""
@@ -76,11 +78,11 @@ class Site:
         serving = asyncio.create_task(server.serve(bound(chosen.host, port)))
 
         async def stop() -> None:
-            app.state.services.leaving.set()
-            server.should_exit = True
+            await leave(app, server)
             await serving
 
         self.gateways.push_async_callback(stop)
+        self.served.append((app, server))
         while not server.started:
             if serving.done():
                 serving.result()

@@ -89,6 +89,7 @@ class Hub:
         self._ears = Ears(lines, self.ring)
         self._rooms: dict[int, Room] = {}
         self._hasten = asyncio.Event()
+        self._one_less = asyncio.Event()
 
     def enter(self, guest: Guest) -> None:
         """It is here; the guest of the same registration that was here before is not any more."""
@@ -111,7 +112,14 @@ class Hub:
         room = self._rooms.get(guest.pool)
         if room and room.guests.get(guest.by.incarnation) is guest:
             del room.guests[guest.by.incarnation]
+            self._one_less.set()
         await guest.settled.wait()
+
+    async def emptied(self) -> None:
+        """Nobody is here any more: soon after `leaving` is set, unless somebody does not read."""
+        while any(room.guests for room in self._rooms.values()):
+            self._one_less.clear()
+            await self._one_less.wait()
 
     def ring(self, pool: int) -> None:
         """There may be work."""

@@ -20,7 +20,7 @@ from paceline.testing.scratch import free_ports
 from paceline.tokens import Tokens
 from paceline_gateway.app import create_app
 from paceline_gateway.connection import Connection
-from paceline_gateway.serve import configured
+from paceline_gateway.serve import configured, leave
 from paceline_gateway.settings import Settings
 from support.forked import Awaited
 from support.pg import LoginUrl, logins
@@ -51,9 +51,7 @@ class Door(Site):
         serving = asyncio.create_task(server.serve())
 
         async def stop() -> None:
-            if app.state.services is not None:
-                app.state.services.leaving.set()
-            server.should_exit = True
+            await leave(app, server)
             await serving
 
         self.gateways.push_async_callback(stop)

@@ -2,13 +2,17 @@
 
 import asyncio
 import signal
+import socket
 import ssl
 from pathlib import Path
 
 import httpx
 import pytest
 from websockets.asyncio.client import connect
+from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidStatus
+from websockets.protocol import State
+from websockets.uri import parse_uri
 
 from gateway.conftest import until
 from gateway.door.conftest import Door, StartGateway
@@ -100,6 +104,40 @@ async def test_it_serves_https(site: Door, start: StartGateway, tmp_path: Path) 
         answer = await client.get("/health/ready")
     assert answer.status_code == 200
     assert "max-age=" in answer.headers["strict-transport-security"]
+
+
+async def test_it_leaves_in_order_beside_a_runner_that_is_half_gone(
+    site: Door, start: StartGateway, tmp_path: Path
+) -> None:
+    """It has said that it closes, and hears no more: uvicorn would close it a second time, and fall over it."""
+    authority = Authority(tmp_path, "ca")
+    pair = authority.issue("gateway", addresses=["127.0.0.1"])
+    gateway = await start("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key), "--leave", "0")
+    trust = ssl.create_default_context(cafile=authority.certificate)
+    token = await site.tokens.create("rk", pool="builds", runner="laptop")
+    port = int(gateway.address.rpartition(":")[2])
+    with await asyncio.to_thread(_half_gone, port, trust, token):
+        gateway.process.send_signal(signal.SIGTERM)
+        assert await gateway.ended() == 0
+    assert "Traceback" not in gateway.log
+
+
+def _half_gone(port: int, trust: ssl.SSLContext, token: str) -> ssl.SSLSocket:
+    """A connection that was a runner's, after its close frame: it reads nothing, so TLS is not closed either."""
+    client = ClientProtocol(parse_uri(f"wss://127.0.0.1:{port}/runner/connect"))
+    request = client.connect()
+    request.headers["Authorization"] = f"Bearer {token}"
+    client.send_request(request)
+    made = trust.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="127.0.0.1")
+    made.sendall(b"".join(client.data_to_send()))
+    while client.state is State.CONNECTING:
+        client.receive_data(made.recv(65536))
+    assert client.handshake_exc is None
+    client.send_close(1000)
+    made.sendall(b"".join(client.data_to_send()))
+    while not client.close_rcvd:
+        client.receive_data(made.recv(65536))
+    return made
 
 
 async def test_without_auth_it_says_so_loudly(start: StartGateway) -> None:

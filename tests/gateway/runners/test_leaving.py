@@ -9,6 +9,9 @@ from gateway.conftest import Client, Registered, Site, state, until
 from gateway.runners.client import dialled
 from gateway.runners.conftest import StartProcess
 from paceline.queue import Queue
+from paceline_gateway import serve
+from paceline_gateway.runners.session import Session
+from paceline_gateway.serve import leave
 
 WAITING = "SELECT count(*) FROM paceline.waiter WHERE until > clock_timestamp()"
 LEFT = "SELECT extract(epoch FROM lease_until - clock_timestamp()) FROM paceline.incarnation WHERE id = $1"
@@ -37,6 +40,26 @@ async def test_a_gateway_that_closes_tells_everybody_and_ends_nobody(
         assert (again.welcome["resumed"], again.welcome["refused"]) == (True, [])
         await again.send("complete", id=run["id"], fence=run["fence"])
         assert (await again.next("accepted"))["id"] == made.id
+
+
+async def test_everybody_is_told_before_a_connection_is_closed(site: Site, token: str) -> None:
+    async with dialled(await site.start(), token) as socket:
+        ((app, server),) = site.served
+        await leave(app, server)
+        for connection in list(server.server_state.connections):
+            connection.shutdown()  # as uvicorn does, now or a moment later
+        await socket.next("reconnect")
+        assert await socket.closed() == 1012
+
+
+async def test_one_that_does_not_hear_it_keeps_no_gateway_open(
+    site: Site, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "TELLING_SECONDS", 0.05)
+    monkeypatch.setattr(Session, "_send_away", lambda _: None)
+    async with dialled(await site.start(), token) as socket:
+        await leave(*site.served[0])
+        assert await socket.closed() == 1012
 
 
 @pytest.mark.timeout(120)

@@ -8,6 +8,7 @@ import uvicorn
 
 from paceline.testing.scratch import free_ports
 from paceline_gateway.app import create_app
+from paceline_gateway.serve import bound, configured, leave
 from paceline_gateway.settings import Settings
 from runner.process import RunnerProcess
 
@@ -19,7 +20,7 @@ class Door:
 
     def __init__(self, database_url: str, **options: Any) -> None:
         (self.port,) = free_ports(1)
-        self.scheme = "https" if "ssl_certfile" in options else "http"
+        self.scheme = "https" if "tls_certificate" in options else "http"
         self._database_url, self._options = database_url, options
         self._app: Any = None
         self._server: uvicorn.Server | None = None
@@ -30,12 +31,10 @@ class Door:
         return f"{self.scheme}://127.0.0.1:{self.port}"
 
     async def open(self) -> None:
-        self._app = create_app(Settings(database_url=self._database_url, host="127.0.0.1", port=self.port))
-        config = uvicorn.Config(
-            self._app, host="127.0.0.1", port=self.port, log_config=None, timeout_graceful_shutdown=5, **self._options
-        )
-        self._server = uvicorn.Server(config)
-        self._serving = asyncio.create_task(self._server.serve())
+        settings = Settings(database_url=self._database_url, host="127.0.0.1", port=self.port, **self._options)
+        self._app = create_app(settings)
+        self._server = uvicorn.Server(configured(self._app, settings))
+        self._serving = asyncio.create_task(self._server.serve(bound(settings.host, settings.port)))
         while not self._server.started:
             if self._serving.done():
                 self._serving.result()
@@ -45,8 +44,7 @@ class Door:
         """As it is done by a signal: whoever is connected is asked to connect again."""
         if self._server is None or self._serving is None:
             return
-        self._app.state.services.leaving.set()
-        self._server.should_exit = True
+        await leave(self._app, self._server)
         await self._serving
         self._server = None
 

@@ -44,13 +44,14 @@ async def test_a_runner_that_was_stopped_for_longer_than_its_lease_lets_go_when_
 ) -> None:
     """Three of them: whether the main thread or the keeper's is the first to run after SIGCONT is chance."""
     stopped = [await dial(f"r{n}", PACELINE_SLOTS="1") for n in range(3)]
-    made = await queue.enqueue_many([NewJob(kind="nap", payload=4.0)] * 3)
-    await eventually(lambda: _lines(scratch / "runs", 3), "all have begun")
+    made = await queue.enqueue_many([NewJob(kind="wait", payload="go")] * 3)
+    await eventually(lambda: _lines(scratch / "begun", 3), "all have begun")
     for each in stopped:
         each.send(signal.SIGSTOP)
     await dial("other", PACELINE_SLOTS="3")
     sql = "SELECT NOT EXISTS (SELECT FROM paceline.job WHERE losses = 0)"
     await eventually(lambda: queue.database.value(sql), "all have been given to another runner")
+    (scratch / "go").touch()  # an old attempt that went on would be over at once
     for each in stopped:
         each.send(signal.SIGCONT)
     for each in stopped:
@@ -58,8 +59,8 @@ async def test_a_runner_that_was_stopped_for_longer_than_its_lease_lets_go_when_
         assert "somebody else may have its jobs" in each.log, each.log
     done = [await until(queue, each.id, "done") for each in made]
     assert {each.runner for each in done} == {"other"}
-    ends = sorted((scratch / "ends").read_text().splitlines())
-    assert ends == sorted(f"{each.id} {each.fence}" for each in done), "an old attempt has come to its end"
+    ended = sorted((scratch / "seen").read_text().splitlines())
+    assert ended == sorted(f"{each.id} {each.fence}" for each in done), "an old attempt has come to its end"
 
 
 async def _lines(path: Path, count: int) -> bool:

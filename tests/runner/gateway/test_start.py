@@ -121,7 +121,7 @@ def _certificate(folder: Path) -> tuple[Path, Path]:
 @pytest.fixture
 async def tls(gateway_url: str, tmp_path: Path) -> AsyncIterator[tuple[Door, Path]]:
     certificate, key = _certificate(tmp_path)
-    made = Door(gateway_url, ssl_certfile=str(certificate), ssl_keyfile=str(key))
+    made = Door(gateway_url, tls_certificate=str(certificate), tls_key=str(key))
     await made.open()
     yield made, certificate
     await made.shut()
