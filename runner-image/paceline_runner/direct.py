@@ -14,6 +14,7 @@ from paceline.database import Database
 from paceline.errors import PacelineError
 from paceline.line import Line
 from paceline.queue import Queue
+from paceline_runner.ear import Ear
 from paceline_runner.ports import Seat
 from paceline_runner.settings import Settings
 
@@ -31,6 +32,7 @@ class DirectWay:
         """Open nothing yet."""
         self._settings = settings
         self._opened: Database | None = None
+        self._runners: Callable[[], int] = lambda: 1
         self.runner = settings.name
 
     @property
@@ -64,11 +66,11 @@ class DirectWay:
     async def lifeline(self, seat: Seat, wake: Callable[[], None], told: object) -> "DirectLine":  # noqa: ARG002
         """LISTEN on it too. What is said between heartbeats the main loop hears with its steps."""
         assert isinstance(seat, Incarnation)
-        return await DirectLine.open(self._settings, seat, wake)
+        return await DirectLine.open(self._settings, seat, Ear(wake, lambda: self._runners()))
 
     async def keep_house(self, pool: str, runners: Callable[[], int]) -> None:
         """Due jobs, leases, keys and cron, also while nobody claims: about once a second for all runners of a pool."""
-        queue = Queue(self._database, pool)
+        queue, self._runners = Queue(self._database, pool), runners
         while True:
             await asyncio.sleep(HOUSE_PAUSE * runners() * random.uniform(0.5, 1.5))  # noqa: S311 -- not all at once
             try:
@@ -91,15 +93,16 @@ class DirectWay:
 class DirectLine:
     """Heartbeats, and LISTEN on the same connection."""
 
-    def __init__(self, line: Line, incarnation: Incarnation, listening: bool) -> None:
+    def __init__(self, line: Line, incarnation: Incarnation, ear: Ear, listening: bool) -> None:
         """Use a line that is open."""
         self._line, self._incarnation, self.listening = line, incarnation.over(line), listening
+        self._ear = ear
 
     @classmethod
-    async def open(cls, settings: Settings, incarnation: Incarnation, wake: Callable[[], None]) -> Self:
+    async def open(cls, settings: Settings, incarnation: Incarnation, ear: Ear) -> Self:
         """Connect, and listen where that is possible."""
         line = await Line.open(settings.listen_url or settings.database_url, timeout=settings.heartbeat)
-        return cls(line, incarnation, await line.listen(incarnation.channel, wake))
+        return cls(line, incarnation, ear, await line.listen(incarnation.channel, ear.hear))
 
     @property
     def closed(self) -> bool:
@@ -120,4 +123,5 @@ class DirectLine:
 
     def close(self) -> None:
         """End it at once."""
+        self._ear.close()
         self._line.close()

@@ -50,6 +50,8 @@ class Dispatcher:
         self._taken = 0
         self._more = True
         """There may be ready work that we have not seen."""
+        self._poked = False
+        """Since the last claim was sent: what it brings may be older."""
         self._in_flight = 0
         self._astray = False
         """A claim may have been made whose answer we did not hear."""
@@ -68,7 +70,7 @@ class Dispatcher:
 
     def poke(self) -> None:
         """Look again: a NOTIFY came, or the registration has changed."""
-        self._more = True
+        self._more = self._poked = True
         self._wake.set()
         if self._tenure.cause is not None:
             self._lost.set()
@@ -150,6 +152,7 @@ class Dispatcher:
         bench.free -= want
         self._taken += want
         self._in_flight += 1
+        self._poked = False
         began, step = time.monotonic(), None
         try:
             step = await self._incarnation.step(want, done, listen=LISTEN if self._tenure.listening else None)
@@ -164,7 +167,7 @@ class Dispatcher:
         self._metrics.stepped(time.monotonic() - began, step.jobs)
         self._metrics.refused(len(step.refused))
         self.runners = step.runners
-        self._more = want > 0 and brought == want
+        self._more = self._poked or (want > 0 and brought == want)
         if step.verdict == "fenced":
             self._tenure.end((await self._incarnation.heartbeat()).cause or "LeaseExpired")
         self._act_on(step)

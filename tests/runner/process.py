@@ -80,7 +80,8 @@ class RunnerProcess:
         return parsed
 
     def send(self, number: signal.Signals) -> None:
-        self.process.send_signal(number)
+        with contextlib.suppress(ProcessLookupError):  # on a machine that stood still it may have let go before
+            self.process.send_signal(number)
 
     async def ended(self, seconds: float = PATIENCE) -> int:
         """Its exit code, once it has ended and its log is read."""
@@ -105,6 +106,12 @@ class RunnerProcess:
             session.request(method, f"http://127.0.0.1:{self.port}{path}") as answer,
         ):
             return answer.status, await answer.text()
+
+    async def steps(self) -> float:
+        """How often it has asked for work."""
+        _, text = await self.get("/metrics")
+        (line,) = [each for each in text.splitlines() if each.startswith("paceline_runner_claim_seconds_count")]
+        return float(line.split()[-1])
 
 
 class StartRunner(Protocol):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -38,7 +39,7 @@ class Line(MemoryRunner):
             self.before(want, done)
         self.most_wanted = max(self.most_wanted, want)
         await asyncio.sleep(0)
-        step = await super().step(want, done, listen=listen)
+        step = replace(await super().step(want, done), listening=listen is not None)
         await asyncio.sleep(0)
         after, self.after = self.after, None
         return step if after is None else after(step)
@@ -179,3 +180,20 @@ async def test_a_count_of_the_heartbeat_finds_a_claim_that_was_never_heard_of(jo
         world.dispatcher.drain(None)
         assert await running is End.DRAINED
         assert ran == [made.id]
+
+
+async def test_a_wake_up_that_comes_while_it_asks_is_looked_after_at_once(jobs: Jobs) -> None:
+    """What the answer brings may be older than what the wake-up tells of."""
+    async with _world(jobs) as world:
+        world.tenure.listening = True
+
+        def woken(step: Step) -> Step:
+            world.dispatcher.poke()
+            return step
+
+        world.line.after = woken
+        running = asyncio.create_task(world.dispatcher.run())
+        async with asyncio.timeout(2):
+            await _until(lambda: world.line.steps == 2)
+        world.dispatcher.drain(None)
+        assert await running is End.DRAINED

@@ -38,13 +38,14 @@ async def test_a_runner_that_was_stopped_for_longer_than_its_lease_lets_go_when_
 ) -> None:
     """Six of them: whether the main thread or the keeper's is the first to run after SIGCONT is a matter of chance."""
     stopped = [await start(f"r{n}", PACELINE_SLOTS="1") for n in range(6)]
-    made = await queue.enqueue_many([NewJob(kind="nap", payload=4.0)] * 6)
+    made = await queue.enqueue_many([NewJob(kind="wait", payload="go")] * 6)
     await eventually(lambda: _begun(scratch, 6), "all have begun")
     for each in stopped:
         each.send(signal.SIGSTOP)
     await start("other", PACELINE_SLOTS="6")
     sql = "SELECT NOT EXISTS (SELECT FROM paceline.job WHERE losses = 0)"
     await eventually(lambda: queue.database.value(sql), "all have been given to another runner")
+    (scratch / "go").touch()  # an old attempt that went on would be over at once
     for each in stopped:
         each.send(signal.SIGCONT)
     for each in stopped:
@@ -52,8 +53,8 @@ async def test_a_runner_that_was_stopped_for_longer_than_its_lease_lets_go_when_
         assert "somebody else may have its jobs" in each.log, each.log
     done = [await until(queue, each.id, "done") for each in made]
     assert {each.runner for each in done} == {"other"}
-    ends = sorted((scratch / "ends").read_text().splitlines())
-    assert ends == sorted(f"{each.id} {each.fence}" for each in done), "an old attempt has come to its end"
+    ended = sorted((scratch / "seen").read_text().splitlines())
+    assert ended == sorted(f"{each.id} {each.fence}" for each in done), "an old attempt has come to its end"
 
 
 async def test_no_thread_but_the_main_one_hears_that_it_goes_on(
@@ -81,7 +82,7 @@ def _deaf_to(number: signal.Signals, pid: int) -> dict[str, bool]:
 
 
 async def _begun(scratch: Path, count: int) -> bool:
-    path = scratch / "runs"
+    path = scratch / "begun"
     return path.exists() and len(path.read_text().splitlines()) == count
 
 

@@ -38,15 +38,9 @@ async def test_a_standby_is_quiet(queue: Queue, start: StartRunner) -> None:
     await start("r1", "--group", "ci/builds")
     standby = await start("r2", "--group", "ci/builds")
     await standby.said("listening on")
-
-    async def steps() -> float:
-        _, text = await standby.get("/metrics")
-        (line,) = [each for each in text.splitlines() if each.startswith("paceline_runner_claim_seconds_count")]
-        return float(line.split()[-1])
-
-    before = await steps()
+    before = await standby.steps()
     await asyncio.sleep(4)
-    assert await steps() - before <= 2, "one look in five seconds, and perhaps one wake-up"
+    assert await standby.steps() - before <= 2, "one look in five seconds, and perhaps one wake-up"
 
 
 async def test_taints_of_the_command_line_stay_until_others_are_given(queue: Queue, start: StartRunner) -> None:

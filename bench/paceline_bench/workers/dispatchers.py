@@ -27,6 +27,7 @@ from paceline_bench.workers import URL, told
 from paceline_runner.attempt import Attempt, Done, Ended
 from paceline_runner.direct import HOUSE_PAUSE
 from paceline_runner.dispatcher import Dispatcher
+from paceline_runner.ear import Ear
 from paceline_runner.executors import Executors
 from paceline_runner.metrics import Metrics
 from paceline_runner.settings import MARGIN, Settings
@@ -77,7 +78,8 @@ class Runner:
         bench.wake, self._tenure.wake = self._dispatcher.wake, self._dispatcher.poke
         self._line = await Line.open(settings.database_url, timeout=LINE_SECONDS)
         self._seat = incarnation.over(self._line)
-        self._tenure.listening = await self._line.listen(incarnation.channel, self._dispatcher.poke)
+        self._ear = Ear(self._dispatcher.poke, lambda: self._dispatcher.runners)
+        self._tenure.listening = await self._line.listen(incarnation.channel, self._ear.hear)
 
     async def work(self, phase: float) -> None:
         """Until it is ended."""
@@ -88,6 +90,7 @@ class Runner:
             finally:
                 for each in beside:
                     each.cancel()
+                self._ear.close()
                 self._line.close()
             self._metrics.lost()
             await self.enter()

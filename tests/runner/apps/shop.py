@@ -58,6 +58,7 @@ async def wait(name: str, context: Context) -> str:
     except asyncio.CancelledError:
         mark("cancelled", f"{context.job_id} {context.should_stop}")
         raise
+    mark("seen", f"{context.job_id} {context.fence}")
     return "seen"
 
 
