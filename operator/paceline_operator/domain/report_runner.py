@@ -1,6 +1,8 @@
 """What the operator tells about a Runner. A plain life is one write: when it is ready."""
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import Final
 
 from paceline_operator.api.meta import Condition
 from paceline_operator.api.v1alpha1 import RunnerStatus
@@ -8,6 +10,9 @@ from paceline_operator.domain.conditions import Finding, merge, no, yes
 from paceline_operator.domain.lives import Life
 from paceline_operator.domain.reasons import Reason
 from paceline_operator.domain.seen import GroupSeen, Registration, RunnerSeen
+
+PATIENCE: Final = timedelta(seconds=10)
+"""A pod that finds its place by then is nothing to write about: nodes are often full for a moment."""
 
 
 def report_runner(life: Life, seen: GroupSeen) -> RunnerStatus | None:
@@ -26,12 +31,31 @@ def report_runner(life: Life, seen: GroupSeen) -> RunnerStatus | None:
     elif serving is not None and pod is not None:
         ready, registered = yes("Ready", Reason.REGISTERED), _registered(True)
         status = RunnerStatus(pod_name=pod.name, incarnation=serving.incarnation, revision=pod.revision or None)
-    elif old.incarnation is None or pod is None or (pod.live and life.registration_of(pod) is None):
-        return None  # it has yet to come, or what it was is not yet replaced: the next one tells
+    elif (away := _away(life, seen, old)) is not None:
+        ready, registered, status = away, _registered(False), kept
     else:
-        reason = Reason.FAILED if pod.ended and pod.exit_code != 0 else Reason.DRAINING
-        ready, registered, status = no("Ready", reason, pod.end_reason), _registered(False), kept
+        return None
     return _fresh(life.runner, seen, status, life.registrations, (ready, registered))
+
+
+def _away(life: Life, seen: GroupSeen, old: RunnerStatus) -> Finding | None:
+    """Why nobody works in its name; None where what was said before is true, or what comes next tells in a moment."""
+    pod = life.pod
+    if pod is None or (pod.live and life.registration_of(pod) is None):
+        if pod is not None and pod.stuck and seen.now - pod.created >= PATIENCE:
+            # one word of it: the rest of the scheduler's changes with every node
+            return no("Ready", Reason.CANNOT_START, f"pod {pod.name}: {pod.stuck.partition(':')[0]}")
+        worked = any(
+            each.type == "Ready" and (each.status == "True" or each.reason == Reason.TAINTED) for each in old.conditions
+        )
+        if worked and seen.registrations is not None:
+            words = "it has no pod" if pod is None else f"pod {pod.name} has yet to register"
+            return no("Ready", Reason.NOT_REGISTERED, words)
+        return None
+    failed = pod.ended and pod.exit_code != 0
+    if old.incarnation is None and not failed:
+        return None
+    return no("Ready", Reason.FAILED if failed else Reason.DRAINING, pod.end_reason)
 
 
 def report_other(runner: RunnerSeen, seen: GroupSeen) -> RunnerStatus | None:

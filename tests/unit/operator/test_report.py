@@ -165,11 +165,16 @@ def test_a_runners_plain_life_is_one_write() -> None:
     assert told(leaving) is None
 
 
+def before(status: str, reason: str) -> RunnerSeen:
+    """A Runner of which that was said, when its first pod worked."""
+    ready = {"type": "Ready", "status": status, "reason": reason, "message": "", "lastTransitionTime": START}
+    return ours(podName="a-1", incarnation=1, conditions=[ready])
+
+
 def test_a_runner_whose_pod_failed_is_not_ready() -> None:
-    ready = {"type": "Ready", "status": "True", "reason": "Registered", "message": "", "lastTransitionTime": START}
-    before = ours(podName="a-1", incarnation=1, conditions=[ready])
+    was = before("True", "Registered")
     found = replace(
-        seen(1, "a"), runners=(before,), pods=(pod("a", exit_code=137, end_reason="OOMKilled"),), registrations=()
+        seen(1, "a"), runners=(was,), pods=(pod("a", exit_code=137, end_reason="OOMKilled"),), registrations=()
     )
     status = report_runner(lives_of(found)[0], found)
     assert status is not None
@@ -177,3 +182,48 @@ def test_a_runner_whose_pod_failed_is_not_ready() -> None:
         ("Ready", "False", "Failed", "OOMKilled"), ("Registered", "False", "NotRegistered", ""),
     ]  # fmt: skip
     assert all(isinstance(each, Condition) for each in status.conditions)
+
+
+def said(found: GroupSeen) -> list[tuple[str, str, str, str]] | None:
+    status = report_runner(lives_of(found)[0], found)
+    return (
+        None if status is None else [(each.type, each.status, each.reason, each.message) for each in status.conditions]
+    )
+
+
+def nobody(reason: str, message: str) -> list[tuple[str, str, str, str]]:
+    return [("Ready", "False", reason, message), ("Registered", "False", "NotRegistered", "")]
+
+
+def test_a_runner_whose_pod_cannot_start_says_so_once_in_a_word() -> None:
+    stuck = pod("a", stuck="Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.", phase="Pending", node="")
+    found = replace(seen(1, "a"), runners=(ours(),), pods=(stuck,), registrations=())
+    assert said(replace(found, now=START + timedelta(seconds=9))) is None, "it may find a place yet"
+    assert said(found) == nobody("CannotStart", "pod a-1: Unschedulable")
+    status = report_runner(lives_of(found)[0], found)
+    assert status is not None
+    assert (status.pod_name, status.incarnation) == (None, None), "it has never worked"
+    more = replace(stuck, stuck="Unschedulable: 0/2 nodes are available: 2 Insufficient cpu.")
+    assert said(replace(found, runners=(ours(**status.model_dump(by_alias=True)),), pods=(more,))) is None
+
+
+def test_a_runner_whose_first_pod_failed_says_so() -> None:
+    failed = replace(
+        seen(1, "a"), runners=(ours(),), pods=(pod("a", exit_code=1, end_reason="Error"),), registrations=()
+    )
+    assert said(failed) == nobody("Failed", "Error")
+    assert said(replace(failed, pods=(pod("a", exit_code=0, end_reason="Completed"),))) is None
+    assert said(replace(failed, pods=(pod("a", deleting=True),))) is None
+
+
+@pytest.mark.parametrize("was", [("True", "Registered"), ("False", "Tainted")])
+def test_a_runner_says_no_longer_what_has_ceased_to_be_true(was: tuple[str, str]) -> None:
+    found = replace(seen(1, "a"), runners=(before(*was),), pods=(pod("a", 2),), registrations=())
+    assert said(found) == nobody("NotRegistered", "pod a-2 has yet to register")
+    assert said(replace(found, pods=())) == nobody("NotRegistered", "it has no pod")
+    assert said(replace(found, registrations=None)) is None, "nobody knows who works"
+
+
+def test_a_runner_of_which_it_was_said_that_it_does_not_work_waits_for_its_next_pod_in_silence() -> None:
+    found = replace(seen(1, "a"), runners=(before("False", "Draining"),), pods=(pod("a", 2),), registrations=())
+    assert said(found) is None
