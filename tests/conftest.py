@@ -1,20 +1,18 @@
 """What every test may ask for: a real PostgreSQL server and a fresh database on it."""
 
-import signal
 from collections.abc import AsyncIterator
 
 import pytest
 
 from paceline.testing import PostgresServer
+from support import ctrl_c
 from support.bouncer import BouncedServer, bounced
 from support.pg import one_server
 from support.servers import server, versions
 
-# In a shell's background job SIGINT is ignored, and everything that a test starts would ignore Ctrl-C too.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+ctrl_c.hear()
 
-pytest_plugins = ["support.order", "support.real", "support.behind", "support.leaks", "pytester"]
+pytest_plugins = ["support.shell", "support.order", "support.real", "support.behind", "support.leaks", "pytester"]
 
 
 def pytest_report_header() -> str:

@@ -17,7 +17,7 @@ FINE = (0, 70)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a program came to its end; `killed` by us, by SIGKILL."""
+    """How a program came to its end; `killed` by us, or by a job that does so, by SIGKILL."""
 
     name: str
     code: int
@@ -33,6 +33,8 @@ class Seat:
     words: Sequence[str]
     env: Mapping[str, str]
     log: Path
+    mortal: bool = False
+    """A job may kill it: it is a runner."""
     ends: list[Ended] = field(default_factory=list)
     process: Guarded | None = None
     _killed: bool = False
@@ -65,9 +67,14 @@ class Seat:
         if self.process:
             code = self.process._script.wait()
             code -= 256 if code > 128 else 0
-            said = self.log.read_text(errors="replace")[-500:] if code not in FINE and not self._killed else ""
-            self.ends.append(Ended(name=self.name, code=code, killed=self._killed, words=said))
+            self.ends.append(self.end(code))
         await asyncio.to_thread(self.start)
+
+    def end(self, code: int) -> Ended:
+        """What to say of an end with that code."""
+        killed = self._killed or (self.mortal and code == -signal.SIGKILL)
+        said = "" if code in FINE or killed else self.log.read_text(errors="replace")[-500:]
+        return Ended(name=self.name, code=code, killed=killed, words=said)
 
     def stop(self) -> None:
         if self.process:

@@ -217,10 +217,11 @@ class Stage(Watcher):
         file = self.scratch / f"{name}.token"
         file.write_text(token)
         words = ["run", "--gateway", url, "--token-file", str(file), "--listen", "none", "--log-format", "json"]
-        self.diallers.append(self._seat(name, words, self.environment(**self.runner_environment, PACELINE_SLOTS="2")))
+        environment = self.environment(**self.runner_environment, PACELINE_SLOTS="2")
+        self.diallers.append(self._seat(name, words, environment, mortal=True))
 
-    def _seat(self, name: str, words: list[str], env: dict[str, str]) -> Seat:
-        return Seat(name, [str(PROGRAMS / "paceline"), *words], env, self.scratch / f"{name}.log")
+    def _seat(self, name: str, words: list[str], env: dict[str, str], *, mortal: bool = False) -> Seat:
+        return Seat(name, [str(PROGRAMS / "paceline"), *words], env, self.scratch / f"{name}.log", mortal)
 
     def gateway_url(self, seat: Seat) -> str:
         return f"http://127.0.0.1:{self.ports[seat.name]}"

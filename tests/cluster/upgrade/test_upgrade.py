@@ -47,7 +47,11 @@ async def test_no_job_is_lost_interrupted_or_run_twice_on_the_way_from_a_release
         first = (await site.status())["currentRevision"]
         await site.apply(group(stage, today))
         await rolled(site, SIZE, first)
-        assert not await pods_by_uid(site) & before
+
+        async def replaced() -> bool:
+            return not await pods_by_uid(site) & before
+
+        await site.until(replaced, "all pods are new ones")
         await load.goes_on()
 
         await stage.follow("Back")
