@@ -62,7 +62,7 @@ EACH: Final = {
     "groups": ("claim", "enqueue"),
     "runners": ("claim", "poll", "heartbeat", "register"),
     "lanes": ("enqueue", "heartbeat"),
-    "history": ("claim", "find", "list", "tick", "retire"),
+    "history": ("claim", "find", "list", "tick"),
     "operator": ("statements",),
 }
 """One operation beside so many of that axis."""
@@ -70,6 +70,7 @@ ALL: Final = {
     "groups": ("survey", "tick", "sample"),
     "runners": ("survey", "tick", "look"),
     "lanes": ("claim", "sparse", "register", "survey", "tick"),
+    "history": ("retire",),
     "operator": ("cpu", "memory"),
 }
 """One call that looks at all of them."""
