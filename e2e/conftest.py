@@ -6,13 +6,17 @@ from collections.abc import Iterator
 import pytest
 
 from e2e.probe import load_probe
+from paceline_dev.errors import DevError
 from paceline_dev.kind import record as records
 from paceline_dev.kind.cluster import DEFAULT_NAME, Cluster
 from paceline_dev.kind.delete import delete_cluster
-from paceline_dev.kind.engine import find_engine
+from paceline_dev.kind.engine import Engine, find_engine
 from paceline_dev.kind.ensure import ensure_cluster
 from paceline_dev.kind.places import places
 from paceline_dev.progress import Reporter, stderr_reporter
+from support import ctrl_c
+
+ctrl_c.hear()
 
 WORKERS = 2
 
@@ -21,6 +25,17 @@ WORKERS = 2
 def report() -> Reporter:
     """Says on stderr what the session waits for."""
     return stderr_reporter()
+
+
+@pytest.fixture(scope="session")
+def docker_engine() -> Engine:
+    """The machine's own, or ours in a closed network."""
+    try:
+        return find_engine(stderr_reporter())
+    except DevError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

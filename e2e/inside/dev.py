@@ -20,6 +20,8 @@ PLACE = f"/var/lib/{VOLUME}"
 USER = "999"
 """As whom its PostgreSQL runs."""
 GATEWAY = "deployment/paceline-gateway"
+PACELINE = ("sh", "-c", 'PACELINE_DATABASE_URL=$(cat /etc/paceline/database/url) exec paceline "$@"', "paceline")
+"""In a gateway's pod, from where the database is reached; the URL is in a file there."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,15 @@ class Dev:
         """kubectl in its namespace."""
         return self.kubectl.run("-n", SYSTEM, *words).stdout
 
-    def paceline(self, *words: str) -> str:
-        """Where the database is reached: in a gateway's pod."""
-        return self.run("exec", GATEWAY, "--", "paceline", *words)
+    def paceline(self, *words: str, check: bool = True) -> str:
+        """The command, for whoever may look into pods."""
+        return self.kubectl.run("-n", SYSTEM, "exec", GATEWAY, "--", *PACELINE, *words, check=check).stdout
 
     def does(self, kind: str, payload: object) -> object:
         """What a job of the sample group gives."""
-        return json.loads(self.paceline("enqueue", kind, json.dumps(payload), "--pool=builds", "--wait", "--json"))
+        ended = json.loads(self.paceline("enqueue", kind, json.dumps(payload), "--pool=builds", "--wait", "--json"))
+        assert ended["state"] == "done", ended
+        return ended["result"]
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """Copies what belongs on the site to where MkDocs finds it, and changes links to what they lead to there.
 
-In the repository a link leads from file to file, also out of docs/: to the change log, the results of benchmarks, a
-folder of manifests. On the site the first two are pages too; what is no page is named by its path instead.
+In the repository a link leads from file to file, also out of docs/: to the change log, an example, the results of
+benchmarks, a folder of manifests. On the site the first three are pages too; what is no page is named by its path.
 """
 
 import os
@@ -22,6 +22,7 @@ ELSEWHERE: Final = {
     "runner-image/examples/README.md": "how-to/image-with-handlers.md",
 }
 """Pages that are not in docs/, and where they are on the site."""
+EXAMPLES: Final = "runner-image/examples"
 RESULTS: Final = "bench/results"
 
 
@@ -42,10 +43,12 @@ def lay_out(folder: Path, root: Path = REPOSITORY) -> list[str]:
 def site_places(root: Path = REPOSITORY) -> dict[str, str]:
     """Each file that goes there, by its path in the repository."""
     docs = (path.relative_to(root).as_posix() for path in sorted((root / DOCS).rglob("*")) if path.is_file())
+    examples = (path.relative_to(root).as_posix() for path in sorted((root / EXAMPLES).glob("*/README.md")))
     results = (path.relative_to(root).as_posix() for path in sorted((root / RESULTS).iterdir()))
     return {
         **{name: name.removeprefix(f"{DOCS}/") for name in docs},
         **ELSEWHERE,
+        **{name: f"examples/{PurePosixPath(name).parent.name}.md" for name in examples},
         **{name: f"reference/results/{PurePosixPath(name).name}" for name in results if name.endswith((".md", ".svg"))},
     }
 

@@ -23,6 +23,7 @@ from paceline.job import Claimed, Fence, JobId
 from paceline.outside import Command, Http
 from paceline.testing import MemoryQueue
 from paceline_dev import REPOSITORY
+from paceline_dev.images.context import members
 from paceline_dev.manifests import validate
 from paceline_runner.children.command import environment
 from paceline_runner.children.http import headers
@@ -165,39 +166,70 @@ async def test_the_server_leaves_when_it_is_told(thumbs: Server) -> None:
     assert await asyncio.wait_for(thumbs.process.wait(), 10) == 0
 
 
-def _group() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((EXAMPLES / "runnergroup.yaml").read_text())
-    return found
+GROUPS = [path.parent for path in sorted(EXAMPLES.rglob("runnergroup.yaml"))]
+"""The shop, and each example with a group."""
+each_group = pytest.mark.parametrize("folder", GROUPS, ids=lambda folder: folder.name)
 
 
-def test_the_group_and_its_pods_are_valid(tmp_path: Path) -> None:
-    group = _group()
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": group["spec"]["template"]["spec"]}
+def _groups(folder: Path = EXAMPLES) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((folder / "runnergroup.yaml").read_text()))
+
+
+@each_group
+def test_the_group_and_its_pods_are_valid(tmp_path: Path, folder: Path) -> None:
+    groups = _groups(folder)
+    pods = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": group["spec"]["template"]["spec"]}
+        for group in groups
+    ]
     shutil.copytree(REPOSITORY / "crds", tmp_path / "crds")
     (tmp_path / "manifests").mkdir()
-    (tmp_path / "manifests" / "all.yaml").write_text(yaml.safe_dump_all([group, pod]))
+    (tmp_path / "manifests" / "all.yaml").write_text(yaml.safe_dump_all([*groups, *pods]))
     validate(tmp_path)
 
 
+def _built(file: Path) -> list[str]:
+    return re.findall(r"^(?:\$|#  ) docker build -t (\S+)", file.read_text(), re.MULTILINE)
+
+
 def test_the_group_runs_what_the_containerfile_builds() -> None:
-    spec = _group()["spec"]["template"]["spec"]
-    built = re.findall(r"docker build -t (\S+)", (EXAMPLES / "Containerfile").read_text())
+    spec = _groups()[0]["spec"]["template"]["spec"]
+    built = _built(EXAMPLES / "Containerfile")
     (runner,), (sidecar,) = spec["containers"], spec["initContainers"]
     assert [runner["image"], sidecar["image"]] == built
     assert runner["name"] == "runner"
     assert sidecar["restartPolicy"] == "Always", "any other container would keep the pod from ending"
-    assert built == re.findall(r"^\$ docker build -t (\S+)", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
 
 
-def test_the_pods_meet_the_restricted_standard_and_need_no_writable_root() -> None:
-    spec = _group()["spec"]["template"]["spec"]
-    assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    for container in (*spec["containers"], *spec["initContainers"]):
-        assert container["securityContext"] == {
-            "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
-        }  # fmt: skip
-        assert container["resources"]["limits"]["memory"]
-    assert [mount["mountPath"] for mount in spec["containers"][0]["volumeMounts"]] == ["/tmp"]
+@each_group
+def test_the_page_builds_what_the_group_runs(folder: Path) -> None:
+    pods = [group["spec"]["template"]["spec"] for group in _groups(folder)]
+    images = {each["image"] for pod in pods for each in (*pod["containers"], *pod.get("initContainers", ()))}
+    assert set(_built(folder / "README.md")) == images
+
+
+@each_group
+def test_the_pods_meet_the_restricted_standard_and_need_no_writable_root(folder: Path) -> None:
+    for group in _groups(folder):
+        spec = group["spec"]["template"]["spec"]
+        assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+        for container in (*spec["containers"], *spec.get("initContainers", ())):
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
+            }  # fmt: skip
+            assert container["resources"]["limits"]["memory"]
+        assert "/tmp" in [mount["mountPath"] for mount in spec["containers"][0]["volumeMounts"]]
+
+
+def test_every_example_has_a_page_that_the_list_leads_to() -> None:
+    listed = (REPOSITORY / "docs" / "examples.md").read_text()
+    for folder in (path for path in EXAMPLES.iterdir() if path.is_dir() and path.name[0] not in "._"):
+        assert f"](../runner-image/examples/{folder.name}/README.md)" in listed, folder.name
+
+
+def test_the_image_of_the_shop_is_made_of_nothing_else() -> None:
+    seen = {member.name for member in members(EXAMPLES, "Containerfile")}
+    assert seen == {"Containerfile", "digest.sh", "jobs.py", "thumbs.js"}
 
 
 def test_the_page_names_every_header_and_variable_that_a_handler_gets() -> None:
