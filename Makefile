@@ -11,12 +11,13 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())')
 NODES ?= 1
 MINUTES ?= 30
 CLUSTER ?= paceline
+EXAMPLES := $(sort $(dir $(wildcard runner-image/examples/*/*.py)))
 ROOTS := sdk operator runner-image gateway cli dev bench tests
 # Compiled modules kept in __pycache__ make every second start quick, also where the shell says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test test-full chaos soak check docs cluster cluster-delete e2e fix crds mutate images bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway bench-growth assess audit lock clean
+.PHONY: help demo test test-full chaos soak check docs cluster cluster-delete e2e fix crds mutate images release bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway bench-growth assess audit lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -45,6 +46,7 @@ check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/mypy
 	$(BIN)/mypy tests
 	$(BIN)/mypy e2e
+	@for each in $(EXAMPLES); do echo "mypy $$each"; MYPYPATH=$$each $(BIN)/mypy $$each; done
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m paceline_dev crds --check
 	PYTHONPATH=bench $(BIN)/python -m paceline_bench benchmarks --check
@@ -53,6 +55,7 @@ check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/python -m paceline_dev reference --check
 	$(BIN)/python -m paceline_dev install --check
 	$(BIN)/python -m paceline_dev manifests
+	$(BIN)/python -m paceline_dev version --check
 
 docs: .venv/ready .venv-docs/ready ## Build the docs site into build/site: strict, without a network, and nothing on it from elsewhere
 	@$(BIN)/python -m paceline_dev site
@@ -117,6 +120,9 @@ assess: .venv-bench/ready ## Measure up to a thousand runners by every way, and 
 images: .venv/ready ## Build the images of operator, runner and examples (TAG=…), with or without a registry
 	@$(BIN)/python -m paceline_dev images $(if $(TAG),--tag "$(TAG)")
 
+release: .venv/ready ## Make a release in dist/, and try it (SNAPSHOT=1 of a tree that is none, IMAGES=0 where there is no engine)
+	@$(BIN)/python -m paceline_dev release $(if $(filter-out 0,$(SNAPSHOT)),--snapshot) $(if $(filter 0,$(IMAGES)),--no-images)
+
 audit: .venv/ready ## Ask about known holes in every pinned dependency (says so where nobody can be asked)
 	@$(BIN)/python -m paceline_dev audit
 
@@ -128,6 +134,7 @@ lock: .venv/ready ## Pin the newest dependencies that pyproject.toml allows
 	echo 'hatchling>=1.33,<2' | $(LOCK) -c requirements/dev.txt - -o requirements/build.txt
 	$(LOCK) -c requirements/dev.txt --extra runner --extra operator --extra gateway --extra testing pyproject.toml bench/requirements.in -o requirements/bench.txt
 	echo 'pip-audit>=2.9,<3' | $(LOCK) --upgrade - -o requirements/audit.txt
+	echo 'cyclonedx-python-lib[json-validation]>=11,<12' | $(LOCK) --upgrade - -o requirements/sbom.txt
 	echo 'mkdocs-material>=9.6,<10' | $(LOCK) --upgrade - -o requirements/docs.txt
 
 clean: ## Remove the environment and everything that was built here

@@ -200,6 +200,38 @@ def manifests() -> None:
 
 
 @app.command()
+def version(
+    wanted: Annotated[str, typer.Argument(metavar="[NEXT]", help="Make this tree that of another version.")] = "",
+    check: Annotated[bool, typer.Option("--check", help="Fail if a place names another release.")] = False,
+) -> None:
+    """Print the version of this tree, or set it in pyproject.toml and wherever the release is named."""
+    from paceline_dev import REPOSITORY
+    from paceline_dev import version as tool
+    from paceline_dev.images.recipe import project_version
+
+    if wanted:
+        for path in tool.change(wanted):
+            print(path.relative_to(REPOSITORY))
+    elif check:
+        if strays := tool.strays():
+            raise DevError("\n".join(strays))
+    else:
+        print(project_version())
+
+
+@app.command()
+def release(
+    snapshot: Annotated[bool, typer.Option("--snapshot", help="Of a tree that is no release: to look at.")] = False,
+    images: Annotated[bool, typer.Option(help="Build the images too, which needs a Docker engine.")] = True,
+) -> None:
+    """Make a release in dist/, and try what was made."""
+    from paceline_dev.progress import stderr_reporter
+    from paceline_dev.release.make import make
+
+    print(make(stderr_reporter(), snapshot=snapshot, images=images))
+
+
+@app.command()
 def audit() -> None:
     """Ask an advisory source about every pinned dependency; where none can be reached, say so."""
     from paceline_dev import advisories

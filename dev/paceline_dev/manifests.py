@@ -16,11 +16,13 @@ from paceline_dev import REPOSITORY, monitoring
 from paceline_dev.errors import DevError
 
 KUBERNETES = "1.36"
-FOLDERS = ("crds", "manifests")
+FOLDERS = ("crds", "manifests", "runner-image/examples")
 OURS = "paceline.dev/"
 KUSTOMIZE = "kustomize.config.k8s.io/"
 KUSTOMIZATIONS = ("kustomization.yaml", "Kustomization")
 CHART = "Chart.yaml"
+COMPOSE = "compose.yaml"
+"""For Docker's compose, which a test of the example asks about it."""
 PARSED_ONLY = {"postgresql.cnpg.io/v1 Cluster"}
 """Kinds of others that a sample shows: their CRDs are not in this tree, so that only their YAML can be checked."""
 
@@ -31,7 +33,7 @@ def validate(root: Path = REPOSITORY) -> None:
         f"{path.relative_to(root)}: {fault}"
         for folder in FOLDERS
         for path in sorted((*(root / folder).rglob("*.yaml"), *(root / folder).rglob("Kustomization")))
-        if not _in_a_chart(path, root)
+        if path.name != COMPOSE and not _in_a_chart(path, root)
         for document in yaml.safe_load_all(path.read_text())
         if document is not None
         for fault in _faults(document, path, root / "crds")
@@ -41,7 +43,9 @@ def validate(root: Path = REPOSITORY) -> None:
 
 
 def _faults(document: dict[str, Any], path: Path, crds: Path) -> list[str]:
-    kind = f"{document.get('apiVersion')} {document.get('kind')}"
+    if missing := [field for field in ("apiVersion", "kind") if field not in document]:
+        return [f"a document has no {' and no '.join(missing)}"]
+    kind = f"{document['apiVersion']} {document['kind']}"
     if kind.startswith(KUSTOMIZE):
         return [
             f"its {part} {name} is not there"

@@ -1,4 +1,7 @@
-"""Certificates and keys for a throw-away control plane, made anew for every start."""
+"""Certificates and keys for a throw-away control plane, made anew for every start.
+
+They have all that RFC 5280 asks for, since Python 3.13 takes no others.
+"""
 
 import datetime
 import ipaddress
@@ -35,6 +38,7 @@ class Authority:
         self._subject = _name(name, ())
         builder = _builder(self._subject, self._subject, self._key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        builder = builder.add_extension(_SIGNS, critical=True)
         self.certificate = folder / f"{name}.crt"
         self.certificate.write_bytes(builder.sign(self._key, hashes.SHA256()).public_bytes(_PEM))
 
@@ -47,6 +51,8 @@ class Authority:
         builder = _builder(_name(name, groups), self._subject, key.public_key())
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+        signed_by = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = builder.add_extension(signed_by, critical=False)
         stem = name.rpartition(":")[2]
         pair = KeyPair(self._folder / f"{stem}.crt", self._folder / f"{stem}.key")
         pair.certificate.write_bytes(builder.sign(self._key, hashes.SHA256()).public_bytes(_PEM))
@@ -69,6 +75,10 @@ def signing_key(path: Path) -> Path:
 
 
 _PEM = serialization.Encoding.PEM
+_SIGNS = x509.KeyUsage(
+    key_cert_sign=True, crl_sign=True, digital_signature=False, content_commitment=False, key_encipherment=False,
+    data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
+)  # fmt: skip
 
 
 def _name(common: str, groups: Sequence[str]) -> x509.Name:
@@ -86,4 +96,5 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicK
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - CLOCK_SLACK)
         .not_valid_after(now + VALID)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )

@@ -23,7 +23,7 @@ class Cluster:
     engine: Engine
     kubectl_program: Path
     bin: Path
-    """A folder with the wrapper that enters the cluster's network."""
+    """A folder with kind, and with the wrapper that enters the cluster's network."""
 
     @property
     def nodes(self) -> list[str]:
@@ -60,9 +60,12 @@ class Cluster:
         host = [f"export DOCKER_HOST={self.engine.host}"] if self.engine.host else []
         return [f"export KUBECONFIG={self.kubeconfig}", *host, f"export PATH={':'.join(map(str, path))}:$PATH"]
 
-    def write_wrapper(self) -> None:
-        """A command that a person can put before another to run it where the cluster is."""
+    def write_bin(self) -> None:
+        """kind, and a command that a person can put before another to run it where the cluster is."""
         self.bin.mkdir(parents=True, exist_ok=True)
+        kind = self.bin / "kind"
+        kind.unlink(missing_ok=True)
+        kind.symlink_to(self.engine.kind_program)
         wrapper = self.bin / WRAPPER
         script = [
             "#!/bin/sh",

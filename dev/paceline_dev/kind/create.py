@@ -52,7 +52,7 @@ def create_cluster(cluster: Cluster, here: Places, workers: int, image: str | No
         with contextlib.suppress(DevError):  # what went wrong first is what matters
             remove_cluster(cluster, here)
         raise
-    cluster.write_wrapper()
+    cluster.write_bin()
     records.write(here, Record(cluster.name, engine.local, workers, ready=True))
 
 

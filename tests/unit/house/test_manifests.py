@@ -53,6 +53,12 @@ def test_a_misspelt_field_of_a_builtin_kind_is_named_with_its_file(root: Path) -
         validate(root)
 
 
+def test_what_does_not_say_what_it_is_is_named(root: Path) -> None:
+    (root / "manifests" / "nothing.yaml").write_text("metadata: {name: x}")
+    with pytest.raises(DevError, match=r"manifests/nothing.yaml: a document has no apiVersion and no kind"):
+        validate(root)
+
+
 def test_every_fault_of_our_own_kind_is_told_at_once(root: Path) -> None:
     (root / "manifests" / "group.yaml").write_text(GROUP)
     with pytest.raises(DevError) as caught:
