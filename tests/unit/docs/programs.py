@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -33,24 +34,36 @@ ANNOTATIONS = frozenset(
 ROUTES = [re.compile(re.sub(r"\{\w+\}", "[^/?]+", path) + r"(?:\?.*)?$") for path in described()["paths"]]
 OTHERS = frozenset(
     {
-        "cd", "curl", "docker", "echo", "export", "grep", "kind", "node", "pg_dump", "pg_dumpall", "pg_restore", "psql",
-        "sed", "seq", "sleep",
+        "./roll.sh", "./start.sh", "cd", "cp", "curl", "docker", "echo", "export", "git", "grep", "journalctl", "kind",
+        "node", "pg_dump", "pg_dumpall", "pg_restore", "psql", "sed", "seq", "sleep", "systemctl", "umask",
     }
 )  # fmt: skip
 """Programs of which nothing more is known here."""
 PLACES = re.compile(r"^(?:path/to/paceline/)?((?:manifests|crds|runner-image|docs|bench|dev)/?[\w./-]*)$")
 
 
-def problem(words: list[str]) -> str:
-    """What is wrong with a command; nothing if it can be typed."""
+def problem(words: list[str], beside: Path = REPOSITORY) -> str:
+    """What is wrong with a command that is typed in the folder of a page; nothing if it can be typed."""
     program, *rest = words
-    if program.endswith("python") and rest[:2] == ["-m", "paceline_dev"]:
-        return typed(TOOLS, rest[2:])
-    if program.endswith("python") and rest[:2] == ["-m", "paceline_bench"]:
-        return ""
+    if program.endswith("python"):
+        return _python(rest, beside)
+    if program == "uvicorn":
+        return _beside(f"{rest[0].partition(':')[0]}.py", beside)
     if check := PROGRAMS.get(program):
         return check(rest)
     return "" if program in OTHERS else f"{program} is no program that pages use"
+
+
+def _python(words: list[str], beside: Path) -> str:
+    if words[:2] == ["-m", "paceline_dev"]:
+        return typed(TOOLS, words[2:])
+    if words[0] == "-m":
+        return "" if find_spec(words[1]) or words[1] == "paceline_bench" else f"there is no module {words[1]}"
+    return _beside(words[0], beside)
+
+
+def _beside(name: str, folder: Path) -> str:
+    return "" if (folder / name).is_file() else f"{name} is not beside the page"
 
 
 def typed(command: object, words: list[str], *, whole: bool = True) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from paceline_dev import REPOSITORY
 from paceline_dev.site.markdown import spans
 from unit.docs.pages import PAGES, all_blocks, is_generated, text_of
 from unit.docs.programs import OURS, problem, typed
@@ -36,7 +37,8 @@ def named() -> Iterator[tuple[str, list[str]]]:
 
 def test_every_command_of_a_block_can_be_typed() -> None:
     assert len(list(shown())) > 200
-    assert [f"{place}: {wrong}" for place, words in shown() if (wrong := problem(words))] == []
+    wrongs = [(place, problem(words, (REPOSITORY / place).parent)) for place, words in shown()]
+    assert [f"{place}: {wrong}" for place, wrong in wrongs if wrong] == []
 
 
 def test_every_command_in_a_sentence_is_there_with_its_options() -> None:
@@ -54,7 +56,7 @@ def test_every_command_in_a_sentence_is_there_with_its_options() -> None:
         "helm install paceline manifests/chart/paceline --set imag.repository=x", "pip install 'paceline[operators]'",
         "curl http://gateway/v1/job", "kubectl exec deployment/x -- paceline webhook tset",
         "paceline-cluster kubctl get",
-        "python -m paceline_dev nodes",
+        "python -m paceline_dev nodes", "python -m no_such_module", "python no_such_program.py", "uvicorn nowhere:app",
     ],
 )  # fmt: skip
 def test_what_cannot_be_typed_is_found(line: str) -> None:

@@ -239,12 +239,14 @@ def test_every_cluster_may_live_on_cgroup_version_1_and_ours_has_ipv4_only() -> 
     assert "networking" not in json.loads(kind_config(0, local=False))
 
 
-def test_a_person_gets_a_command_that_enters_the_network(tools: Tools, tmp_path: Path) -> None:
+def test_a_person_gets_kind_and_a_command_that_enters_the_network(tools: Tools, tmp_path: Path) -> None:
     ours = Engine(Path("/p/bin/docker"), Path("/k/kind"), "unix:///s", Namespace("n", Path("/run/netns/n")))
     cluster = Cluster("paceline", tmp_path / "kubeconfig", ours, Path("/b/kubectl"), tmp_path / "bin")
 
-    cluster.write_wrapper()
+    cluster.write_bin()
+    cluster.write_bin()  # of a cluster that is there already
 
+    assert (tmp_path / "bin" / "kind").readlink() == Path("/k/kind")
     script = (tmp_path / "bin" / WRAPPER).read_text()
     assert f"export KUBECONFIG={tmp_path}/kubeconfig\n" in script
     assert "export DOCKER_HOST=unix:///s\n" in script
