@@ -52,7 +52,7 @@ class Answer(BaseModel):
     "/call",
     response_model=Answer,
     responses={
-        409: {"description": "Somebody else cancelled it."},
+        409: {"description": "Somebody else cancelled it, or the housekeeping did at its deadline: with a key."},
         502: {"description": "Its runner was lost (`runner_failed`), or it failed (`job_failed`)."},
         504: {"description": "It was not done before its deadline, and is cancelled."},
     },
@@ -62,7 +62,8 @@ async def call(request: Request, body: CallBody, caller: Producer, once: Once = 
 
     502 `runner_failed`: its runner was lost. 502 `job_failed`: it failed. 504 `deadline`: it took too long, and is
     cancelled; so it is when the caller hangs up. Without an idempotency key it is tried once. With one it may be asked
-    for again, here or at another gateway: the answer is the same, also when it has come meanwhile.
+    for again, here or at another gateway, also when it has ended meanwhile: what it returned is the answer. At its
+    deadline the housekeeping cancels it, and whoever asks after that may get 409 `cancelled`.
     """
     services = services_of(request)
     caller.may_write()

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from paceline.database import Database
-from paceline.errors import DatabaseError, PacelineError, PoolFullError
+from paceline.errors import DatabaseError, NotAllowedError, PacelineError, PoolFullError
 from paceline.job import Enqueued, NewJob
 from paceline.once import enqueue_once
 from paceline.queue import Queue
@@ -14,6 +14,9 @@ from paceline_gateway.together import Together
 
 LARGE: Final = 2**16
 """Characters of a payload: a larger one goes alone, or 500 of them could be one statement of 500 MB."""
+
+OF_ALL: Final = (PoolFullError, NotAllowedError)
+"""What the pool's refusal of one job is to all behind it."""
 
 
 class Wanted(NamedTuple):
@@ -53,14 +56,12 @@ class Coalescer:
         except PacelineError as error:
             if len(some) == 1:
                 return [error]
-        # one of them is at fault, or the pool has room for some of them only
-        answers: list[Enqueued | PacelineError] = []
-        for each in some:
-            if answers and isinstance(answers[-1], PoolFullError):  # no room for one: none for those behind it
-                answers.append(answers[-1])
-            else:
-                answers += await self._send(pool, [each])
-        return answers
+        # one of them is at fault, or the pool has room for some of them only: of 500 one is found with 18 statements
+        half = len(some) // 2
+        answers = await self._send(pool, some[:half])
+        if isinstance(answers[-1], OF_ALL):  # no room for one: none for those behind it
+            return answers + answers[-1:] * (len(some) - half)
+        return answers + await self._send(pool, some[half:])
 
     async def _put(self, pool: str, some: Sequence[Wanted]) -> list[Enqueued]:
         jobs = [each.job for each in some]

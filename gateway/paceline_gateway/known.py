@@ -22,6 +22,8 @@ PROBE_SECONDS: Final = 10.0
 PATIENCE_SECONDS: Final = 5.0
 """A connection that looks open and is dead is found out after PROBE + PATIENCE."""
 PAUSE_SECONDS: Final = 1.0
+DEAF_SECONDS: Final = 60.0
+"""What is between us and the database does not change every second; a server that was slow to tell is quick again."""
 log = logging.getLogger("paceline.gateway")
 
 
@@ -80,15 +82,19 @@ class KnownTokens:
         self._kept.clear()
 
     async def _listen(self) -> None:
+        well = True
         while True:
             line: Line | None = None
             try:
                 line = await self._lines.open()
-                self._hearing = await line.hear(CHANNEL, self._changed)
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    self._hearing = await line.hear(CHANNEL, self._changed)
                 if not self._hearing:
-                    log.warning("each token is looked up every time: give a way past PgBouncer with --listen-url")
-                    return
-                while not line.closed:
+                    if well:
+                        log.warning("each token is looked up every time: give a way past PgBouncer with --listen-url")
+                    await line.until_closed(DEAF_SECONDS)
+                well = self._hearing
+                while self._hearing and not line.closed:
                     await line.until_closed(PROBE_SECONDS)
                     async with asyncio.timeout(PATIENCE_SECONDS):
                         await line.value("SELECT 1")

@@ -20,19 +20,23 @@ WAITING: Final = frozenset({"/v1/call", "/runner/runs", "/dashboard/api/stream"}
 """Where a caller may wait for others, at most as long as the route lets it."""
 LONGEST_WAIT: Final = 330.0
 """A call's 300 s, and something for the answer."""
+TRY_LATER: Final = 1013
+"""The close code for a socket that there is no room for."""
 log = logging.getLogger("paceline.gateway")
 
 
 class Limits:
-    """Before the door: heads, time and number of requests."""
+    """Before the door: heads, time and number of requests, and the number of sockets."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         """None is under way."""
         self._app, self._settings = app, settings
-        self._under_way = 0
+        self._under_way = self._sockets = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request within its limits."""
+        if scope["type"] == "websocket":
+            return await self._serve_socket(scope, receive, send)
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         if problem := self._too_much(scope):
@@ -51,6 +55,19 @@ class Limits:
             await answer.instead(scope, receive, problem)
         finally:
             self._under_way -= 1
+
+    async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Sockets are counted apart: runners that stay must not leave producers without room, nor the other way."""
+        if self._sockets >= self._settings.max_requests:
+            await receive()
+            # before the handshake it could only be an HTTP status, which browsers hide
+            await send({"type": "websocket.accept", "subprotocol": next(iter(scope.get("subprotocols", ())), None)})
+            return await send({"type": "websocket.close", "code": TRY_LATER})
+        self._sockets += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._sockets -= 1
 
     def _too_much(self, scope: Scope) -> Problem | None:
         head = len(scope.get("raw_path") or b"") + len(scope["query_string"])
@@ -81,6 +98,8 @@ class Bodies:
         length = header(scope, b"content-length")
         if length is None and header(scope, b"transfer-encoding") is None:
             return await self._app(scope, receive, send)
+        if is_public(scope["path"]) and length != "0":  # strangers come here, and they are not counted either
+            return await unasked().answer()(scope, receive, send)
         try:
             body = await self._read(length or "", receive)
         except Problem as problem:
@@ -115,6 +134,13 @@ class Bodies:
                         return b"".join(parts)
         except TimeoutError:
             raise Problem(408, "too_slow", f"the body was not here after {seconds:g} s") from None
+
+
+def unasked() -> Problem:
+    """Where no token is asked for nothing takes a body; the connection ends, so that it need not be read to be lost."""
+    problem = Problem(413, "too_large", "nothing that needs no token takes a body: send none")
+    problem.headers = {"Connection": "close"}
+    return problem
 
 
 def too_large(most: int) -> Problem:

@@ -12,6 +12,8 @@ WINDOW_SECONDS: Final = 60.0
 """So many bad tokens in so long are too many."""
 FIRST_SECONDS: Final = 10.0
 LONGEST_SECONDS: Final = 900.0
+MOST_DOUBLINGS: Final = 7
+"""10 s, doubled so often, are more than the longest; doubled a thousand times they are no number any more."""
 FORGET_SECONDS: Final = 3600.0
 """Who has behaved for so long begins anew."""
 MOST_ADDRESSES: Final = 10_000
@@ -55,7 +57,7 @@ class Lockout:
         record.last = now
         record.failures.append(now)
         if len(record.failures) == FAILURES and now - record.failures[0] <= WINDOW_SECONDS:
-            record.until = now + min(FIRST_SECONDS * 2**record.locks, LONGEST_SECONDS)
+            record.until = now + min(FIRST_SECONDS * 2 ** min(record.locks, MOST_DOUBLINGS), LONGEST_SECONDS)
             record.locks += 1
             record.failures.clear()
         if len(self._records) > MOST_ADDRESSES:

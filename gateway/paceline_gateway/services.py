@@ -29,6 +29,8 @@ from paceline_gateway.settings import Settings
 from paceline_gateway.way import follow
 
 TICK_SECONDS: Final = 1.0
+ANSWER_SECONDS: Final = 30.0
+"""For one statement. What is done for all, claims and news above all, must not hang where packets vanish."""
 log = logging.getLogger("paceline.gateway")
 
 
@@ -56,7 +58,9 @@ class Services:
 async def opened(settings: Settings, metrics: Metrics) -> AsyncIterator[Services]:
     """Connect, and close in the end."""
     way = settings.way()
-    async with await Database.open(way.url, size=settings.connections, application="paceline-gateway") as database:
+    async with await Database.open(
+        way.url, size=settings.connections, application="paceline-gateway", answer_seconds=ANSWER_SECONDS
+    ) as database:
         lines = Lines(way.listen_url)
         answers, dialling = Answers(database, lines), Dialling(database)
         leaving = asyncio.Event()

@@ -24,11 +24,11 @@ class Settings:
     host: str = "0.0.0.0"  # noqa: S104 -- it is there to be reached
     port: int = 8000
     connections: int = 10
-    """To the database, at most; one more listens."""
+    """To the database, at most; three more listen: for work, for the ends of jobs, for tokens that change."""
     max_body: int = 16 * 2**20
     """Bytes of a request."""
     max_requests: int = 10_000
-    """Under way at once, those that wait for runs or results among them."""
+    """Under way at once, those that wait for runs or results among them; and as many sockets."""
     body_seconds: float = 30.0
     """How long a body may take to come."""
     request_seconds: float = 60.0

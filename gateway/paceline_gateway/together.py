@@ -44,9 +44,11 @@ class Together(Generic[T, R]):
             while self._waiting:
                 if self._gather_seconds:
                     await asyncio.sleep(self._gather_seconds)
-                batch = self._waiting[:LARGEST]
-                del self._waiting[:LARGEST]
-                await self._send_some(batch)
+                # whoever has been given up meanwhile has had an answer that says so: it must not be done after that
+                waiting = [each for each in self._waiting if not each[1].done()]
+                batch, self._waiting = waiting[:LARGEST], waiting[LARGEST:]
+                if batch:
+                    await self._send_some(batch)
         finally:
             self._sending = None
 

@@ -19,6 +19,7 @@ URL: Final = "url"
 LISTEN_URL: Final = "listenUrl"
 LOOK_SECONDS: Final = 5.0
 """A kubelet takes up to a minute to bring a changed Secret here."""
+TRY_SECONDS: Final = 10.0
 log = logging.getLogger("paceline.gateway")
 
 
@@ -74,5 +75,7 @@ async def follow(folder: Path, way: Way, database: Database, lines: Lines) -> No
 
 async def _try(way: Way) -> None:
     """Fail if this is no login for a gateway: the one that we have may still be good."""
-    async with await Database.open(way.url, size=1, application="paceline-gateway") as database:
+    async with await Database.open(
+        way.url, size=1, application="paceline-gateway", answer_seconds=TRY_SECONDS
+    ) as database:
         await Tokens(database).find("")

@@ -22,6 +22,8 @@ TEXT: Final = "text/plain; charset=utf-8"
 JSON: Final = "application/json"
 SILENCE: Final = 30.0
 """Seconds that a client may take to say what it wants."""
+MOST_BODY: Final = 2**16
+"""Bytes of a body. No request needs one, and anybody who reaches the port may send it."""
 log = logging.getLogger("paceline.runner")
 
 Answer = tuple[int, str, bytes]
@@ -50,14 +52,26 @@ class Server:
                 self._send(answer("GET", self.path))
 
             def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                self._send(answer("POST", self.path))
+                length = body_length(self.headers.get("Content-Length"))
+                if length is None:
+                    self._refuse(400, b"Content-Length is no number of bytes\n")
+                elif length > MOST_BODY:
+                    self._refuse(413, f"a body has at most {MOST_BODY} bytes\n".encode())
+                else:
+                    self.rfile.read(length)
+                    self._send(answer("POST", self.path))
+
+            def _refuse(self, status: int, why: bytes) -> None:
+                self.close_connection = True  # what would come next is the body
+                self._send((status, TEXT, why))
 
             def _send(self, found: Answer) -> None:
                 status, kind, body = found
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
+                if self.close_connection:
+                    self.send_header("Connection", "close")
                 self.end_headers()
                 self.wfile.write(body)
 
@@ -136,3 +150,11 @@ class Server:
             return 404, TEXT, f'this is runner "{self._status.name}": ask "{name}" itself, or the gateway\n'.encode()
         self._drain()
         return 200, TEXT, b""
+
+
+def body_length(given: str | None) -> int | None:
+    """How long a body is that says so; None if that is no length, like -1, which would be read without end."""
+    if given is None:
+        return 0
+    # no length has 20 digits, and Python reads no number of thousands of them
+    return int(given[:20]) if given.isascii() and given.isdecimal() else None

@@ -6,14 +6,13 @@ when he begins, when he is told, after a reconnect, and now and then anyway.
 
 import asyncio
 import contextlib
-import json
 import logging
 from collections.abc import AsyncIterator, Iterable
 from typing import Final
 
 from paceline.database import Database
 from paceline.errors import PacelineError
-from paceline.job import JobId
+from paceline.job import JobId, decode
 from paceline.line import Lines
 from paceline.results import Outcome
 
@@ -23,6 +22,8 @@ DEAF_SECONDS: Final = 0.5
 HEARING_SECONDS: Final = 5.0
 """And while somebody does: a connection may be dead and not know it."""
 RECONNECT_SECONDS: Final = 1.0
+DEAF_LINE_SECONDS: Final = 60.0
+"""After so long another line is tried where one tells nothing: a server that was slow to tell is quick again."""
 AWAIT: Final = "SELECT id, state, result, cause, error FROM paceline.await_outcome($1)"
 log = logging.getLogger("paceline")
 
@@ -89,8 +90,9 @@ class Answers:
                     self._hearing = await line.hear(CHANNEL, self._heard)
                     well = True
                     self._look_at(self._waiting)  # what ended while nobody told us
-                    while not line.closed:
-                        await line.until_closed(60)
+                    await line.until_closed(DEAF_LINE_SECONDS)
+                    while self._hearing and not line.closed:
+                        await line.until_closed(DEAF_LINE_SECONDS)
                 finally:
                     self._hearing = False
                     self._look.set()
@@ -119,9 +121,10 @@ class Answers:
             try:
                 await self._answer(asked)
                 well = True
-            except PacelineError as error:
+            except Exception as error:  # whatever it is, those who wait are not to be left alone
                 if well:
-                    log.warning("cannot look at jobs that somebody waits for: %s", error)
+                    fault = not isinstance(error, PacelineError)
+                    log.warning("cannot look at jobs that somebody waits for: %s", error, exc_info=fault)
                 well = False
                 await asyncio.sleep(DEAF_SECONDS)
                 self._look_at(asked)
@@ -132,10 +135,15 @@ class Answers:
             if row["state"] is None:
                 untold.append(JobId(row["id"]))
                 continue
-            result = None if row["result"] is None else json.loads(row["result"])
-            outcome = Outcome(row["state"], result, row["error"], row["cause"])
-            for future in self._waiting.get(JobId(row["id"]), ()):
-                if not future.done():
+            futures = [each for each in self._waiting.get(JobId(row["id"]), ()) if not each.done()]
+            try:
+                result = None if row["result"] is None else decode(row["result"])
+                outcome = Outcome(row["state"], result, row["error"], row["cause"])
+            except Exception as error:  # of this one alone: the others have answers that can be read
+                for future in futures:
+                    future.set_exception(error)
+            else:
+                for future in futures:
                     future.set_result(outcome)
         if untold:
             asyncio.get_running_loop().call_later(DEAF_SECONDS, self._look_at, untold)

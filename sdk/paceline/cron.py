@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from paceline.database import Database
 from paceline.errors import PacelineError
-from paceline.job import KIND, Enqueued, JobId, NewJob, milliseconds, need
+from paceline.job import KIND, Enqueued, JobId, NewJob, decode, milliseconds, need
 from paceline.schedule import ANY_MOMENT, latest_missed, next_after
 
 Overlap = Literal["allow", "skip"]
@@ -139,7 +139,7 @@ class Cron:
         """All entries of the pool, by name."""
         return tuple(
             CronStatus(
-                row["name"], row["schedule"], row["timezone"], json.loads(row["job"]), row["next_at"], row["last_at"],
+                row["name"], row["schedule"], row["timezone"], _shown(row["job"]), row["next_at"], row["last_at"],
                 row["paused"],
             )
             for row in await self.database.rows("SELECT * FROM paceline.list_cron($1)", self.pool)
@@ -164,3 +164,9 @@ class Cron:
                     Fired(due["pool"], due["name"], tick_at, Enqueued(JobId(row["id"]), row["created"])) for row in rows
                 ]
         return tuple(fired)
+
+
+def _shown(text: str) -> dict[str, JsonValue]:
+    """The job of an entry; one that was put by SQL and cannot be read must not hide the others of its pool."""
+    job = decode(text)
+    return job if isinstance(job, dict) else {"kind": "unreadable", "payload": job}

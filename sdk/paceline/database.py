@@ -134,26 +134,34 @@ def translated(state: str | None, message: str, hint: str | None, place: str) ->
 class Database:
     """A small pool of connections."""
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", address: Address, application: str) -> None:
+    def __init__(
+        self, pool: "asyncpg.Pool[asyncpg.Record]", address: Address, application: str, answer_seconds: float | None
+    ) -> None:
         """Use a pool that is open; `open` makes one."""
         self._pool = pool
         self.address = address
-        self._application = application
+        self._application, self._answer_seconds = application, answer_seconds
 
     @classmethod
-    async def open(cls, url: str, *, size: int = 4, ready: int = 1, application: str = "paceline") -> Self:
+    async def open(
+        cls, url: str, *, size: int = 4, ready: int = 1, application: str = "paceline",
+        answer_seconds: float | None = None,
+    ) -> Self:  # fmt: skip
         """Connect `ready` times, up to `size` times on demand; PgBouncer is found out if the URL does not say it.
 
-        `application` is who the server thinks we are, unless the URL says otherwise.
+        `application` is who the server thinks we are, unless the URL says otherwise. A statement that takes longer than
+        `answer_seconds` fails; without them it is waited for as long as TCP does where packets vanish, a quarter of an
+        hour.
         """
         address = Address.parse(url)
         if not address.pgbouncer:
             address = await _tried(address)
         with in_our_words(address):
             pool = await asyncpg.create_pool(
-                address.url, min_size=ready, max_size=size, reset=_nothing_to_reset, **_options(address, application)
-            )
-        return cls(pool, address, application)
+                address.url, min_size=ready, max_size=size, reset=_nothing_to_reset,
+                **_options(address, application, answer_seconds),
+            )  # fmt: skip
+        return cls(pool, address, application, answer_seconds)
 
     async def move(self, url: str) -> None:
         """Connect with another login, or elsewhere, from now on. Nothing changes if that does not work.
@@ -161,7 +169,7 @@ class Database:
         A connection that is in use is closed when it comes back, the others at once.
         """
         address = await _tried(Address.parse(url))
-        self._pool.set_connect_args(address.url, **_options(address, self._application))
+        self._pool.set_connect_args(address.url, **_options(address, self._application, self._answer_seconds))
         await self._pool.expire_connections()
         self.address = address
         # who is asked for next is one that is connected, and an old one is then made anew
@@ -212,8 +220,8 @@ async def _tried(address: Address) -> Address:
         return Address(address.url, await behind_pgbouncer(address.url) or address.pgbouncer)
 
 
-def _options(address: Address, application: str) -> dict[str, Any]:
-    options: dict[str, Any] = {"timeout": 10}
+def _options(address: Address, application: str, answer_seconds: float | None) -> dict[str, Any]:
+    options: dict[str, Any] = {"timeout": 10, "command_timeout": answer_seconds}
     if address.pgbouncer:
         options["statement_cache_size"] = 0
     if "application_name=" not in address.url:
@@ -226,7 +234,7 @@ async def behind_pgbouncer(url: str) -> bool:
     connection = await asyncpg.connect(url, timeout=10, statement_cache_size=0)
     try:
         told = connection.get_server_pid()
-        real = await connection.fetchval("SELECT pg_backend_pid()")
+        real = await connection.fetchval("SELECT pg_backend_pid()", timeout=10)
     finally:
         await connection.close()
     return bool(told != real)

@@ -25,6 +25,8 @@ LONGEST: Final = timedelta(days=36_500)
 LONGEST_TIMEOUT: Final = timedelta(days=24)
 """Kept in milliseconds in 32 bits."""
 LARGEST: Final = 2**31 - 1
+MOST_NESTED: Final = 200
+"""Lists and objects within each other; pydantic writes 255, those around a payload among them."""
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """An escaped NUL in JSON, not the six characters that look like one."""
@@ -173,6 +175,44 @@ def encode(value: JsonValue, name: str, *, limit: int = PAYLOAD_LIMIT) -> str:
             f"{name} has {size} bytes, the limit is {limit}: store it elsewhere and send a reference"
         )
     return text
+
+
+def decode(text: str) -> JsonValue:
+    """JSON of PostgreSQL as a value that can be shown; what cannot stays the text that it is.
+
+    PostgreSQL takes numbers of a hundred thousand digits and a nesting of thousands; Python and pydantic do not. Who
+    lists jobs of many must not fail because one of them wrote such a thing.
+    """
+    try:
+        value: JsonValue = _READER.decode(text)
+    except (ValueError, RecursionError):
+        return text
+    return text if text.count("[") + text.count("{") > MOST_NESTED and _is_deep(value) else value
+
+
+def _whole(digits: str) -> int | str:
+    try:
+        return int(digits)
+    except ValueError:  # over 4,300 of them
+        return digits
+
+
+def _real(digits: str) -> float | str:
+    number = float(digits)
+    return number if math.isfinite(number) else digits
+
+
+_READER: Final = json.JSONDecoder(parse_int=_whole, parse_float=_real)
+
+
+def _is_deep(value: JsonValue) -> bool:
+    level: list[JsonValue] = [value]
+    for _ in range(MOST_NESTED):
+        level = [
+            inner for each in level if isinstance(each, list | dict)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]  # fmt: skip
+    return any(isinstance(each, list | dict) for each in level)
 
 
 def storable(text: str | None) -> str | None:

@@ -1,7 +1,6 @@
 """What became of a job, for a caller who waits for it."""
 
 import asyncio
-import json
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -10,7 +9,7 @@ from pydantic import JsonValue
 
 from paceline.database import Database
 from paceline.errors import PacelineError
-from paceline.job import JobId
+from paceline.job import JobId, decode
 from paceline.seen import EndState
 
 FIRST_PAUSE: Final = 0.02
@@ -39,7 +38,7 @@ async def outcome(database: Database, job: JobId) -> Outcome | None:
     if not rows:
         return None
     row = rows[0]
-    result = None if row["result"] is None else json.loads(row["result"])
+    result = None if row["result"] is None else decode(row["result"])
     return Outcome(row["state"], result, row["error"], row["cause"])
 
 

@@ -1,14 +1,13 @@
 """What reading the queue brings back. Fields have the names of the columns of the SQL functions that they come from."""
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from pydantic import JsonValue
 
-from paceline.job import Fence, JobId
+from paceline.job import Fence, JobId, decode
 
 if TYPE_CHECKING:
     from paceline.database import Record
@@ -29,7 +28,7 @@ def read(kind: type[T], row: "Record") -> T:
 def _value(name: str, value: object) -> object:
     if isinstance(value, list):
         return tuple(value)
-    return json.loads(value) if name in JSON_FIELDS and isinstance(value, str) else value
+    return decode(value) if name in JSON_FIELDS and isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

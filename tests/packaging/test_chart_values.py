@@ -116,6 +116,8 @@ def test_what_is_said_of_a_pod_reaches_it_and_not_its_security(helm: Helm, tmp_p
         )
         named = {"name": "PACELINE_INSTALL", "value": "east"}
         assert (named in container["env"]) is (part == "operator")
+    (own, _) = found["rbac.authorization.k8s.io/v1", "Role", SYSTEM, "paceline-operator-lease"]["rules"]
+    assert own["resourceNames"] == ["east-operator"], "its Lease is called after it"
 
 
 def test_how_webhooks_are_written_reaches_the_operator(helm: Helm, tmp_path: Path) -> None:
@@ -139,6 +141,25 @@ def test_an_ingress_has_tls_and_leads_to_the_gateway(helm: Helm, tmp_path: Path)
     (path,) = rule["http"]["paths"]
     service = found["v1", "Service", SYSTEM, path["backend"]["service"]["name"]]
     assert path["backend"]["service"]["port"]["name"] in {each["name"] for each in service["spec"]["ports"]}
+
+
+@pytest.mark.parametrize(
+    ("ingress", "told"),
+    [
+        ({"enabled": True, "trustedProxies": ["10.244.0.0/16", "192.0.2.1"]}, "10.244.0.0/16 192.0.2.1"),
+        ({"enabled": True}, None),
+        ({"enabled": False, "trustedProxies": ["10.244.0.0/16"]}, None),
+    ],
+)
+def test_the_gateway_believes_the_proxies_of_its_ingress_and_no_others(
+    helm: Helm, tmp_path: Path, ingress: dict[str, object], told: str | None
+) -> None:
+    named = {"host": "gateway.example.com", "tlsSecretName": "gateway-tls", **ingress}
+    values = {"gateway": {"enabled": True, "ingress": named}}
+    found = by_name(helm.template("paceline", SYSTEM, values_option(tmp_path, values)))
+    pod = found["apps/v1", "Deployment", SYSTEM, "paceline-gateway"]["spec"]["template"]["spec"]
+    variables = {each["name"]: each.get("value") for each in pod["containers"][0]["env"]}
+    assert variables.get("PACELINE_TRUST_PROXY") == told
 
 
 def test_whoever_installs_is_told_how_to_go_on(helm: Helm) -> None:

@@ -1,6 +1,10 @@
 """Who connects has to say what it wants, in time and in a few words; who has said it may stay."""
 
 import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from typing import ClassVar
 
 import pytest
 
@@ -78,3 +82,94 @@ async def test_one_that_waits_for_its_answer_may_stay(site: Door, address: str, 
     async with Raw.open(address) as raw:
         await raw.head(f"GET /v1/jobs/{made.id}?wait=1", token)
         assert (await raw.answer()).status == 200
+
+
+# who does not read
+
+BIG = "GET /docs/swagger-ui-bundle.js"
+"""1.5 MB; a kernel takes 4 MB for a client that reads nothing."""
+TIMES = 6
+
+
+class Unread(Quick):
+    """Collects what is not read, however much it is, so that whole answers wait."""
+
+    unread_seconds = 0.3
+    high: ClassVar[int | None] = 2**26
+    gone: ClassVar[asyncio.Event]
+    answered: ClassVar[int]
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        if self.high is not None:
+            transport.set_write_buffer_limits(high=self.high)
+        self.timeout_keep_alive = 1
+        super().connection_made(transport)
+
+    def on_response_complete(self) -> None:
+        type(self).answered += 1
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.gone.set()
+
+
+class Pausing(Unread):
+    """As it is served: 64 KiB may wait."""
+
+    high = None
+    head_seconds = 60
+
+
+@contextlib.asynccontextmanager
+async def unreading(site: Door, kind: type[Unread], *heads: str) -> AsyncIterator[socket.socket]:
+    """A client that asks, and takes nothing."""
+    site.connection, kind.gone, kind.answered = kind, asyncio.Event(), 0
+    address = await site.start()
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", int(address.rpartition(":")[2])))
+        await asyncio.get_running_loop().sock_sendall(client, "".join(heads).encode())
+        yield client
+
+
+def asking(line: str, **headers: str) -> str:
+    return "".join([f"{line} HTTP/1.1\r\nhost: gateway\r\n", *(f"{k}: {v}\r\n" for k, v in headers.items()), "\r\n"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "last"),
+    [
+        (Pausing, ""),  # the next answer waits until the one before it has been taken
+        (Unread, ""),  # all are on their way: nothing is asked for until its time is over
+        (Unread, "GET /heal"),
+        (Unread, asking("GET /health/live", connection="close")),
+        (Unread, "nonsense\r\n\r\n"),
+    ],
+    ids=["in an answer", "after an answer", "in a head", "at the end", "after nonsense"],
+)
+async def test_one_that_does_not_read_is_ended(site: Door, kind: type[Unread], last: str) -> None:
+    async with unreading(site, kind, *[asking(BIG)] * TIMES) as client, asyncio.timeout(20):
+        if last:
+            while kind.answered < TIMES:  # noqa: ASYNC110 -- uvicorn does not say when
+                await asyncio.sleep(0.01)
+            await asyncio.get_running_loop().sock_sendall(client, last.encode())
+        await kind.gone.wait()
+
+
+class Patient(Unread):
+    """A kernel that is full takes more when a third of its 4 MB has gone."""
+
+    unread_seconds = 2
+
+
+async def test_one_that_reads_slowly_may_stay(site: Door) -> None:
+    heads = [*[asking(BIG)] * 8, asking("GET /health/live", connection="close")]
+    async with unreading(site, Patient, *heads) as client, asyncio.timeout(40):
+        read, end = 0, b""
+        while part := await asyncio.get_running_loop().sock_recv(client, 2**16):
+            read, end = read + len(part), part
+            if read % 2**18 < len(part):
+                await asyncio.sleep(0.1)  # 2.5 MB/s
+        assert end.endswith(b"ok\n")

@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+from typing import Any
 
 import pytest
+from websockets.asyncio.client import connect
 
 from gateway.conftest import Client, until
 from gateway.door.conftest import Door, Raw
@@ -56,6 +58,23 @@ async def test_nothing_of_a_strangers_body_is_awaited(address: str) -> None:
         assert (await raw.answer()).status == 401
 
 
+@pytest.mark.parametrize("announced", [{"content_length": 100}, {"transfer_encoding": "chunked"}])
+@pytest.mark.parametrize("path", ["/health/live", "/", "/docs/swagger-ui.css"])
+async def test_where_no_token_is_needed_no_body_is_read(address: str, path: str, announced: dict[str, Any]) -> None:
+    async with Raw.open(address) as raw:
+        await raw.head(f"GET {path}", **announced)
+        answer = await raw.answer()
+        assert (answer.status, answer.error, answer.headers["connection"]) == (413, "too_large", "close")
+        assert await raw.closed() == b""
+
+
+async def test_a_body_of_nothing_is_none(address: str) -> None:
+    async with Raw.open(address) as raw:
+        for _ in range(2):
+            await raw.head("GET /health/live", content_length=0)
+            assert (await raw.answer()).status == 200
+
+
 async def test_a_head_that_is_too_large_is_refused(site: Door, address: str, token: str) -> None:
     async with Raw.open(address) as raw:
         await raw.head(f"GET {NODES}", token, x=MOST_HEAD * "y")
@@ -100,6 +119,29 @@ async def test_no_more_requests_are_under_way_than_are_allowed_and_probes_are_no
     await queue.cancel(made.id)
     assert (await waiting).status_code == 200
     assert (await admin.get(NODES)).status_code == 200
+
+
+async def test_no_more_sockets_are_open_than_are_allowed_and_they_are_no_requests(site: Door, token: str) -> None:
+    address = await site.start(max_requests=1)
+    url, admin = address.replace("http", "ws") + "/runner/connect", await site.client(address, token)
+    mine = {"authorization": f"Bearer {await site.tokens.create('rk', pool='builds', runner='laptop')}"}
+
+    async def code(**options: Any) -> int | None:
+        async with connect(url, additional_headers=mine, **options) as socket:
+            await socket.wait_closed()
+        return socket.close_code
+
+    async with connect(url, additional_headers=mine):
+        assert await code() == 1013
+        assert await code(subprotocols=["paceline.v1"]) == 1013
+        assert (await admin.get(NODES)).status_code == 200
+
+    async def has_room() -> bool:
+        async with connect(url, additional_headers=mine) as socket:
+            await socket.send("{")
+            return "problem" in str(await anext(aiter(socket), ""))
+
+    await until(has_room)
 
 
 @pytest.mark.parametrize("fault", [ZeroDivisionError("by 0"), TimeoutError("by 0")])

@@ -62,6 +62,11 @@ def test_the_wait_doubles_up_to_its_longest(lockout: Lockout, clock: Clock) -> N
     assert waits[-1] == LONGEST_SECONDS
 
 
+def test_one_who_never_stops_never_waits_for_less_or_breaks_it(lockout: Lockout) -> None:
+    fail(lockout, times=1_100 * FAILURES)
+    assert lockout.wait("10.0.0.1") == LONGEST_SECONDS
+
+
 def test_who_has_behaved_for_long_begins_anew(lockout: Lockout, clock: Clock) -> None:
     fail(lockout)
     clock.now += FORGET_SECONDS + 1

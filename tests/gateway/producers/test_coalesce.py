@@ -104,6 +104,16 @@ async def test_a_bad_one_fails_alone(puts: Puts, database: Database, migrated: s
     assert await database.value("SELECT count(*) FROM paceline.job") == 3
 
 
+async def test_a_bad_one_among_many_is_found_with_few_statements(puts: Puts, database: Database, migrated: str) -> None:
+    async with held_up(migrated):
+        tasks = await started(puts, [*[MAIL] * 100, UNSTORABLE, *[MAIL] * 100])
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [place for place, each in enumerate(answers) if not isinstance(each, Enqueued)] == [100]
+    made = [each.id for each in answers if isinstance(each, Enqueued)]
+    assert (len(set(made)), made) == (200, sorted(made))
+    assert puts.statements <= 2 + 2 * 8
+
+
 async def test_a_full_pool_takes_what_fits_and_is_not_asked_for_each_of_the_others(
     puts: Puts, database: Database, migrated: str
 ) -> None:
@@ -112,7 +122,8 @@ async def test_a_full_pool_takes_what_fits_and_is_not_asked_for_each_of_the_othe
         tasks = await started(puts, [MAIL] * 20)
     answers = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(each) for each in answers] == [Enqueued] * 3 + [PoolFullError] * 17
-    assert puts.statements == 5  # the first, the others, two that fit, and one that does not
+    # the first, the others, the halves 9 and 4 of them, two that fit, and the next two and one of them, which do not
+    assert puts.statements == 7
 
 
 async def test_what_may_have_been_written_is_not_tried_again(puts: Puts, database: Database, migrated: str) -> None:
@@ -170,3 +181,24 @@ async def test_one_who_goes_does_not_disturb_the_others() -> None:
     second.cancel()
     free.set()
     assert (await first, await third) == ("0", "2")
+
+
+async def test_what_was_given_up_while_it_waited_is_not_done() -> None:
+    """Its caller has been told that it took too long, and would ask for it once more."""
+    free, sent = asyncio.Event(), list[int]()
+
+    async def send(items: Sequence[int]) -> list[str]:
+        await free.wait()
+        sent.extend(items)
+        return [str(each) for each in items]
+
+    together = Together[int, str](send)
+    first = asyncio.create_task(together.do(0))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    second, third = [asyncio.create_task(together.do(number)) for number in (1, 2)]
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.gather(second, return_exceptions=True)
+    free.set()
+    assert (await first, await third, sent) == ("0", "2", [0, 2])

@@ -36,6 +36,19 @@ async def test_they_are_listed_the_latest_first_and_narrowed(producer: Client, q
     assert await listed(producer, until=died) == [*thumbs, *reversed(mails)]
 
 
+@pytest.mark.parametrize("payload", ["1e5000", "[" * 300 + "]" * 300, "[" * 2000 + "]" * 2000])
+async def test_one_that_is_hard_to_read_hides_no_other(
+    admin: Client, producer: Client, queue: Queue, payload: str
+) -> None:
+    """PostgreSQL takes it from any login that may enqueue."""
+    good, bad = await bury(queue, 2)
+    await queue.database.value("UPDATE paceline.dead SET payload = $2::jsonb WHERE id = $1", bad, payload)
+    for client in (admin, producer):
+        assert await listed(client) == [bad, good]
+        shown = await client.get(f"/v1/jobs/{bad}")
+        assert shown.status_code == 200, shown.text
+
+
 async def test_the_next_page_does_not_need_the_last_one_to_be_there_still(producer: Client, queue: Queue) -> None:
     dead = (await bury(queue, 5))[::-1]
     first = (await producer.get("/v1/dead", params={"limit": 2})).json()

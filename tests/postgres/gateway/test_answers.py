@@ -1,7 +1,7 @@
 """Many wait for many jobs over one connection; also where nobody tells, and while the connection is cut."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -9,8 +9,9 @@ from paceline.answers import Answers
 from paceline.claims import Failed, Finished
 from paceline.database import Database
 from paceline.job import JobId, NewJob
-from paceline.line import Lines
+from paceline.line import Line, Lines
 from paceline.queue import Queue
+from paceline.results import Outcome
 from paceline.testing import PostgresServer
 from support.bouncer import BouncedServer
 from support.pg import Connect, Register
@@ -152,3 +153,72 @@ async def test_all_are_looked_at_now_and_then_however_much_there_is_to_hear(
     async with asyncio.timeout(30):
         await asyncio.gather(*map(come_and_go, busy))
     assert waiting.result().state == "cancelled"
+
+
+async def end(queue: Queue, register: Register, job: JobId, result: str) -> None:
+    runner = await register()
+    (claimed,) = (await runner.step(1)).jobs
+    assert claimed.id == job
+    await runner.step(0, [Finished(claimed, result)])
+
+
+async def test_a_result_that_python_cannot_hold_is_an_answer(
+    answers: Answers, queue: Queue, register: Register
+) -> None:
+    (job,) = await jobs_of(queue, 1)
+    await end(queue, register, job, "[1, 1e5000, 2]")
+    async with asyncio.timeout(30):
+        assert (await answers.wait(job)).result == [1, "1" + "0" * 5000, 2]
+
+
+async def test_what_cannot_be_read_fails_for_its_own_caller_alone(
+    answers: Answers, queue: Queue, register: Register, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decoded(text: str) -> str:
+        raise MemoryError(text)
+
+    bad, good = await jobs_of(queue, 2)
+    await end(queue, register, bad, "1")
+    await queue.cancel(good)
+    monkeypatch.setattr("paceline.answers.decode", decoded)
+    waiting = [asyncio.create_task(answers.wait(job)) for job in (bad, good)]
+    async with asyncio.timeout(30):
+        failed, ended = await asyncio.gather(*waiting, return_exceptions=True)
+    assert isinstance(failed, MemoryError)
+    assert isinstance(ended, Outcome)
+
+
+async def test_a_look_that_fails_is_not_the_last_one(
+    answers: Answers, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults, look = [ZeroDivisionError("by 0")], Answers._answer
+
+    async def answer(self: Answers, jobs: list[JobId]) -> None:
+        if faults:
+            raise faults.pop()
+        await look(self, jobs)
+
+    monkeypatch.setattr(Answers, "_answer", answer)
+    (job,) = await jobs_of(queue, 1)
+    await queue.cancel(job)
+    async with asyncio.timeout(30):
+        assert (await answers.wait(job)).state == "cancelled"
+    assert not faults
+
+
+@pytest.mark.needs_session("LISTEN gives neither a message nor an error there")
+async def test_one_that_was_told_nothing_listens_again(
+    database: Database, migrated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paceline.answers.DEAF_LINE_SECONDS", 0.05)
+    told, hear = [False], Line.hear
+
+    async def heard(self: Line, channel: str, told_of: Callable[[str], None]) -> bool:
+        well = await hear(self, channel, told_of)
+        return told.pop() if told else well
+
+    monkeypatch.setattr(Line, "hear", heard)
+    made = Answers(database, Lines(migrated))
+    async with made.running(), asyncio.timeout(30):
+        await hears(made, True)
+    assert not told

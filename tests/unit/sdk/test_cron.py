@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.cron import CronEntry
+from paceline.cron import CronEntry, _shown
 from paceline.errors import InvalidInputError
 from paceline.job import NewJob
 from paceline.schedule import ANY_MOMENT, find_zone, latest_missed, next_after
@@ -207,3 +207,16 @@ def test_a_machine_without_time_zone_data_says_what_to_install(monkeypatch: pyte
     monkeypatch.setattr(zoneinfo, "available_timezones", set)
     with pytest.raises(InvalidInputError, match="pip install tzdata"):
         next_after("* * * * *", "Europe/Nowhere", ANY_MOMENT)
+
+
+@pytest.mark.parametrize(
+    ("text", "job"),
+    [
+        ('{"kind": "mail"}', {"kind": "mail"}),
+        ('{"kind": "mail", "payload": 1%s}' % ("0" * 5000), {"kind": "mail", "payload": "1" + "0" * 5000}),
+        ("[" * 300 + "]" * 300, {"kind": "unreadable", "payload": "[" * 300 + "]" * 300}),
+    ],
+    ids=["plain", "a long number", "nested deeply"],
+)
+def test_an_entry_that_cannot_be_read_is_shown_all_the_same(text: str, job: object) -> None:
+    assert _shown(text) == job

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue, TypeAdapter
 
 from paceline.errors import InvalidInputError
-from paceline.job import NAME_LIMIT, PAYLOAD_LIMIT, NewJob, milliseconds
+from paceline.job import MOST_NESTED, NAME_LIMIT, PAYLOAD_LIMIT, NewJob, decode, milliseconds
 from paceline.queue import COLUMNS, TYPES, arrays
 
 SECOND = timedelta(seconds=1)
@@ -20,6 +21,27 @@ CYCLE.append(CYCLE)
 DEEP: list[object] = []
 for _ in range(100_000):
     DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": [1, 2.5, null, "x"]}', {"a": [1, 2.5, None, "x"]}),
+        ("9" * 4300, int("9" * 4300)),
+        ("9" * 4301, "9" * 4301),
+        ('{"a": ' + "9" * 4301 + ', "b": 1}', {"a": "9" * 4301, "b": 1}),
+        ("9" * 400 + ".5", "9" * 400 + ".5"),
+        ("[" * MOST_NESTED + "]" * MOST_NESTED, json.loads("[" * MOST_NESTED + "]" * MOST_NESTED)),
+        ("[" * (MOST_NESTED + 1) + "]" * (MOST_NESTED + 1), "[" * (MOST_NESTED + 1) + "]" * (MOST_NESTED + 1)),
+        ("[" * 100_000 + "]" * 100_000, "[" * 100_000 + "]" * 100_000),
+        (json.dumps([{}] * 500), [{}] * 500),
+    ],
+    ids=["plain", "long", "too long", "too long within", "no real", "nested", "too nested", "far too nested", "wide"],
+)
+def test_json_is_decoded_and_what_cannot_be_shown_stays_text(text: str, value: object) -> None:
+    found = decode(text)
+    assert found == value
+    TypeAdapter(JsonValue).dump_json([[[{"payload": found}]]])
 
 
 @pytest.mark.parametrize(
