@@ -64,7 +64,7 @@ def _bars(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str], *,
 
 
 def _lines(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str], x: str) -> None:
-    """A line for each who, over the number in the second part of a figure's name; both scales by tens."""
+    """A line for each who, over the number in the second part of a figure's name; scales by tens where none is 0."""
     by_who: dict[str, dict[int, Figure]] = {}
     for each in figures:
         who, place, *_ = each.name.split("_")
@@ -76,7 +76,10 @@ def _lines(axes: "Axes", figures: Sequence[Figure], labels: Mapping[str, str], x
         for at, each in found.items():
             axes.plot([at] * len(each.values), each.values, ".", color=line.get_color(), markersize=3, alpha=0.5)
     axes.set_xscale("log")
-    axes.set_yscale("log")
+    if min(value for each in figures for value in each.values) > 0:
+        axes.set_yscale("log")
+    else:  # which has no place for none
+        axes.set_ylim(bottom=0, top=max(1, *(1.1 * value for each in figures for value in each.values)))
     places = sorted({at for found in by_who.values() for at in found})
     axes.set_xticks(places, list(map(str, places)), minor=False)
     axes.set_xticks([], minor=True)

@@ -7,13 +7,11 @@ from datetime import timedelta
 from typing import Annotated, Final, TypeAlias
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
-from pydantic.config import JsonDict
 
 from paceline.errors import InvalidInputError
 from paceline.job import KIND, LARGEST, LONGEST, LONGEST_TIMEOUT, NAME_LIMIT, TAG, NewJob
 
 MOST_JOBS: Final = 10_000
-EXAMPLE: Final[JsonDict] = {"kind": "mail", "payload": {"to": "ada@example.com"}, "priority": 7}
 
 Seconds: TypeAlias = Annotated[float, Field(ge=0, le=LONGEST.total_seconds(), allow_inf_nan=False)]
 TrySeconds: TypeAlias = Annotated[float, Field(ge=0, le=LONGEST_TIMEOUT.total_seconds(), allow_inf_nan=False)]
@@ -35,8 +33,6 @@ class Body(BaseModel):
 
 class JobBody(Body):
     """A job to be enqueued."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra={"examples": [EXAMPLE]})
 
     kind: Kind = Field(description="Which handler does it.")
     payload: JsonValue = Field(None, description="What the handler gets, at most 1 MiB of JSON.")

@@ -19,17 +19,7 @@ router = APIRouter(prefix="/cluster", tags=["cluster"])
 class Node(BaseModel):
     """A runner."""
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "builds-7xk2p", "hostname": "builds-7xk2p-1", "started_at": "2026-01-15T08:00:00Z",
-                    "last_heartbeat": "2026-01-15T12:34:56Z", "state": "active", "instances_claimed": 4,
-                }
-            ]
-        },
-    )  # fmt: skip
+    model_config = ConfigDict(from_attributes=True)
 
     id: str = Field(description="The Runner's name.")
     hostname: str = Field(description="Of its pod or machine.")

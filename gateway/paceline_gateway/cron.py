@@ -22,8 +22,8 @@ Name: TypeAlias = Annotated[str, Path(description="The entry's name, unique in i
 class EntryBody(Body):
     """A job, and when it is made."""
 
-    schedule: str = Field(description="minute hour day month weekday", examples=["0 8 * * 1-5"])
-    timezone: str = Field("UTC", examples=["Europe/Berlin"])
+    schedule: str = Field(description="minute hour day month weekday")
+    timezone: str = "UTC"
     overlap: Literal["allow", "skip"] = Field("allow", description="skip: no job while the one before is live")
     stamp: str | None = Field(None, description="A key of the payload that gets the tick's own moment.")
     job: JobBody = Field(description="Without run_at, expires_at and traceparent, which belong to one moment.")

@@ -10,6 +10,7 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.requests import Request
 
 from paceline_gateway.door import is_public
+from paceline_gateway.examples import EXAMPLES, PLAIN
 from paceline_gateway.problem import KIND, Problem, ProblemBody
 
 try:
@@ -91,7 +92,7 @@ def install(app: FastAPI) -> None:
     def describe() -> dict[str, Any]:
         if app.openapi_schema is None:
             found = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
-            app.openapi_schema = with_problems(found)
+            app.openapi_schema = with_examples(with_problems(found))
         return app.openapi_schema
 
     app.openapi = describe  # type: ignore[method-assign]  # FastAPI's own way to extend it
@@ -114,6 +115,18 @@ def with_problems(description: dict[str, Any]) -> dict[str, Any]:
             for code, answer in answers.items():
                 if not code.startswith("2") and "content" not in answer:
                     answer["content"] = {KIND: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return description
+
+
+def with_examples(description: dict[str, Any]) -> dict[str, Any]:
+    """Every body and every answer has one. They are put in here since FastAPI leaves out what is null in them."""
+    schemas = description["components"]["schemas"]
+    for name, shown in EXAMPLES.items():
+        schemas[name]["examples"] = list(shown)
+    for (method, path, way), example in PLAIN.items():
+        operation = description["paths"][path][method]
+        said = operation["requestBody"] if way == "body" else operation["responses"][way]
+        said["content"]["application/json"]["example"] = example
     return description
 
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, TypeAlias
 
 from fastapi import APIRouter, Path, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from paceline import admin
 from paceline.database import Database
@@ -34,12 +34,6 @@ class Change(Body):
 class LimitsBody(Change):
     """Limits of a pool: null takes one away, and what is not given stays."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={"examples": [{"max_depth": 100_000, "rate": 50, "burst": 200}]},
-    )
-
     max_depth: Count | None = Field(None, description="Refuse to enqueue when so many jobs are waiting.")
     rate: Rate | None = Field(None, description="Start at most so many jobs per second.")
     burst: Burst | None = Field(None, description=BURST)
@@ -53,10 +47,6 @@ class LimitsBody(Change):
 class KindBody(Change):
     """How many jobs of a kind start per second, over all runners of the pool."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, json_schema_extra={"examples": [{"kind": "mail", "rate": 5, "burst": 20}]}
-    )
-
     kind: Kind
     rate: Rate | None = Field(description="Jobs per second; null is no limit.")
     burst: Burst | None = Field(None, description=BURST)
@@ -64,10 +54,6 @@ class KindBody(Change):
 
 class KeyBody(Change):
     """Both limits of a concurrency key; what is not given, or null, is no limit afterwards."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, json_schema_extra={"examples": [{"key": "tenant-7", "limit": 3, "rate": 2}]}
-    )
 
     key: Name
     limit: Count | None = Field(None, description="So many of its jobs run at once.")

@@ -7,7 +7,7 @@ import logging
 from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from paceline.tokens import NOTE_LIMIT, Holder, NewToken, Tokens, TokenSeen
 from paceline_gateway.auth import Admin
@@ -25,12 +25,6 @@ log = logging.getLogger("paceline.gateway")
 
 class TokenBody(Body):
     """A token to be made."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={"examples": [{"kind": "pk", "pool": "builds", "expires_in_seconds": 7_776_000}]},
-    )
 
     kind: Literal["rk", "pk", "ak"] = Field(description="For a runner, a producer, an admin.")
     pool: str | None = Field(None, description="The only one that it is good for; the caller's own where he has one.")
@@ -54,8 +48,8 @@ class TokenBody(Body):
 class Made(BaseModel):
     """A new token. This is the only time that it is shown."""
 
-    token: str = Field(examples=["pk_4k0q9x2m7c1d_..."])
-    id: str = Field(description="Fit for lists and logs.", examples=["4k0q9x2m7c1d"])
+    token: str
+    id: str = Field(description="Fit for lists and logs.")
 
 
 class Listed(BaseModel):

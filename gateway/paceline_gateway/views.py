@@ -22,7 +22,7 @@ class View(BaseModel):
 class EnqueuedView(View):
     """Where a job went."""
 
-    id: int = Field(description="A number of 64 bits.", examples=[4711])
+    id: int = Field(description="A number of 64 bits.")
     created: bool = Field(description="False: it was there already (dedupe, or an idempotency key).")
 
 

@@ -3,7 +3,8 @@
 //   PACELINE_GATEWAY=https://gateway.example.com PACELINE_TOKEN_FILE=token node node-runner.mjs
 //
 // The token comes from: paceline token create --runner NAME --group NAMESPACE/GROUP. What is said to the gateway, and what
-// it answers, is in docs/reference/runner-protocol.md. Node 20 or later.
+// it answers, is in docs/reference/runner-protocol.md; of the two ways there it goes the one by requests, with a long poll.
+// Node 20 or later.
 
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -21,10 +22,11 @@ const handlers = {
 };
 
 const SLOTS = Number(process.env.PACELINE_SLOTS ?? 2);
+const DRAIN_SECONDS = Number(process.env.PACELINE_DRAIN_TIMEOUT_SECS ?? 300);
 const gateway = process.env.PACELINE_GATEWAY.replace(/\/+$/, "");
 const token = process.env.PACELINE_TOKEN ?? readFileSync(process.env.PACELINE_TOKEN_FILE, "utf8").trim();
 const running = new Map(); // id -> { fence, abort }
-let me, draining = false, fence;
+let me, draining = false, fence, hurry;
 
 async function ask(method, path, body, seconds = 10) {
   const answer = await fetch(gateway + path, {
@@ -84,17 +86,24 @@ async function beat() {
   told.cancelled.forEach((id) => stop(id, "cancelled"));
   told.refused.forEach((id) => { stop(id, "lost"); running.delete(id); });
   draining ||= told.verdict === "draining";
+  if (told.leave) hurry ??= setTimeout(giveBack, DRAIN_SECONDS * 1000);
 }
 
 async function keepAlive() {
   for (;; await sleep(me.heartbeat_seconds * 1000)) await beat().catch((error) => console.error(`heartbeat: ${error.message}`));
 }
 
+async function giveBack() { // what is unfinished is somebody else's from here on: nothing more is said of it
+  [...running.keys()].forEach((id) => { stop(id, "handed back"); running.delete(id); });
+  await insist("/runner/deregister", { incarnation: me.incarnation });
+  leave(0, "left");
+}
+
 async function told() { // to leave: finish first; told again, give everything back
-  const how = draining ? "deregister" : "drain";
+  if (!me) leave(0, "left");
+  if (draining) return giveBack();
   draining = true;
-  if (me) await insist(`/runner/${how}`, { incarnation: me.incarnation });
-  if (how === "deregister" || !me) leave(0, "left");
+  await insist("/runner/drain", { incarnation: me.incarnation });
 }
 
 process.on("SIGTERM", told).on("SIGINT", told);
@@ -114,5 +123,4 @@ while (!draining) {
   } catch (error) { console.error(error.message); await sleep(1000 * (0.5 + Math.random())); }
 }
 while (running.size) await sleep(50);
-await insist("/runner/deregister", { incarnation: me.incarnation });
-leave(0, "left");
+await giveBack();

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from gateway.conftest import Client, Registered, Site, state, until
 from paceline.queue import Queue
 from paceline.reading import Reader
@@ -28,14 +30,19 @@ async def test_a_waiting_poll_gets_the_job_and_its_result_counts(
     assert (again.status_code, again.json()["error"]) == (409, "not_yours")
 
 
-async def test_a_poll_at_another_gateway_is_woken_too(site: Site, runner: Client, register: Registered) -> None:
+async def test_a_poll_at_another_gateway_is_woken_too(
+    site: Site, runner: Client, register: Registered, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paceline_gateway.runners.hub.HEARING_SECONDS", 3600.0)  # it does not look by itself
     me = await register()
     other = await site.start()
     elsewhere = await site.client(other, runner.headers["authorization"].removeprefix("Bearer "))
     poll = asyncio.create_task(elsewhere.get("/runner/runs", params={"incarnation": me}))
     producer = await site.client(str(runner.base_url), await site.tokens.create("pk", pool="builds"))
+    await until(lambda: queue.database.value("SELECT count(*) FROM paceline.waiter"))  # it listens, and has looked
     made = (await producer.post("/v1/jobs", json={"kind": "mail"})).json()["id"]
-    assert [each["id"] for each in (await poll).json()["runs"]] == [made]
+    async with asyncio.timeout(5):
+        assert [each["id"] for each in (await poll).json()["runs"]] == [made]
 
 
 async def test_a_run_that_nobody_confirms_goes_back_and_one_that_is_named_stays(

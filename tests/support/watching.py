@@ -19,6 +19,7 @@ MONITORING = REPOSITORY / "manifests" / "monitoring"
 RUNBOOKS = REPOSITORY / "docs" / "runbooks"
 METRIC = re.compile(r"\bpaceline_\w+")
 SELECTOR = re.compile(r"\b(?:paceline_\w+|up)\b(?:\{[^}]*\})?")
+OFFERED = re.compile(r"label_values\((.+), (\w+)\)")
 PARTS = re.compile(r"_(bucket|sum|count)$")
 
 
@@ -56,6 +57,27 @@ def _asked(query: str) -> str:
     for variable, value in (("$namespace", ".*"), ("$group", ".*"), ("$__rate_interval", "1m")):
         query = query.replace(variable, value)
     return query
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What can be chosen at the top of the dashboard: the values of a label, in the series that a selector finds."""
+
+    name: str
+    selector: str
+    label: str
+
+
+def variables() -> list[Variable]:
+    """Those that Prometheus is asked for, as long as nothing has been chosen."""
+    board = json.loads((MONITORING / "grafana" / "paceline.json").read_text())
+    found = []
+    for each in board["templating"]["list"]:
+        if each["type"] == "query":
+            asked = OFFERED.fullmatch(each["query"])
+            assert asked is not None, each["query"]
+            found.append(Variable(each["name"], _asked(asked[1]), asked[2]))
+    return found
 
 
 def selectors_in(query: str) -> set[str]:

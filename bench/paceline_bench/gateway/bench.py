@@ -6,7 +6,7 @@ from typing import Final
 
 from paceline_bench import paceline_command
 from paceline_bench.bench import Bench, Plot, Run
-from paceline_bench.gateway import crowd, enqueuing
+from paceline_bench.gateway import across, crowd, enqueuing
 from paceline_bench.gateway.web import find_wrk
 from paceline_bench.measure import Measurement, Missing, Ratio
 from paceline_bench.parts import take
@@ -19,7 +19,7 @@ SECONDS: Final = 5.0
 
 
 async def measure(run: Run) -> AsyncIterator[Measurement | Missing]:
-    """Both parts, one after the other."""
+    """The three parts, one after the other."""
     paceline_command.require()
     rounds = run.rounds or (1 if run.quick else ROUNDS)
     size = crowd.QUICK if run.quick else crowd.FULL
@@ -38,6 +38,9 @@ async def measure(run: Run) -> AsyncIterator[Measurement | Missing]:
 
             for found in await take(run, enqueuing.NAMES, enqueues, reports=True):
                 yield found
+            pairs = partial(across.measure, run, server, templates, size)
+            for found in await take(run, across.NAMES, pairs, reports=True):
+                yield found
             crowds = partial(crowd.measure, run, server, templates, size)
             for found in await take(run, crowd.NAMES, crowds, reports=True):
                 yield found
@@ -50,6 +53,7 @@ WHAT: Final = {
     "weight": "memory of the gateway",
     "write": "95 of 100 writes to the database took at most",
     "failed": "requests of runners that failed",
+    "vain": "claims that came to nothing",
     "idle": "transactions without any job",
 }
 BENCH: Final = Bench(
@@ -81,12 +85,21 @@ BENCH: Final = Bench(
             names=tuple(f"weight_{count}" for count in crowd.CROWDS),
             x="runners that poll",
         ),
+        Plot(
+            file="failed",
+            title=f"What failed, {crowd.RATE} jobs a second",
+            kind="lines",
+            names=tuple(f"{what}_{count}" for what in ("vain", "failed") for count in crowd.CROWDS),
+            x="runners that poll",
+        ),
         Plot(file="enqueue", title="Requests and jobs a second", kind="logbars", names=enqueuing.NAMES),
     ),
     labels={
         "http_empty": "a route that does nothing",
         "http_one": "one job in each request",
         "http_many": f"{enqueuing.BATCH:,} jobs in each request",
+        "across_p50": "half of the jobs that went in at one gateway were with a runner of another after",
+        "across_p99": "99 of 100 jobs that went in at one gateway were with a runner of another after",
         "one_to_empty": "one job in each request / a route that does nothing",
         **{f"{what}_{count}": f"{label}, {count} runners" for what, label in WHAT.items() for count in crowd.CROWDS},
     },

@@ -6,15 +6,16 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from paceline import NewJob, Queue
 from paceline.testing import PostgresServer
 from paceline.tokens import Tokens
-from paceline_bench import histogram
+from paceline_bench import histogram, scraped
 from paceline_bench.bench import Run
 from paceline_bench.errors import NotMeasuredError
 from paceline_bench.gateway.door import Door, door
@@ -30,9 +31,10 @@ CROWDS: Final = (50, 100, 500, 1_000)
 RATE: Final = 200
 """Jobs a second."""
 WRITES: Final = "paceline_db_write_seconds"
+IN_VAIN: Final = "paceline_claims_failed_total"
 WHAT: Final = {
     "p50": "ms", "p99": "ms", "cpu": "% of a core", "weight": "MB", "write": "ms", "failed": "requests",
-    "idle": "transactions/s",
+    "vain": "runs", "idle": "transactions/s",
 }  # fmt: skip
 NAMES: Final = tuple(f"{what}_{count}" for count in CROWDS for what in WHAT)
 PATIENCE: Final = 120.0
@@ -73,43 +75,48 @@ async def _one(opened: Door, count: int, size: Size) -> dict[str, float]:
         file = Path(folder) / "tokens"
         file.write_text(json.dumps(made))
         with Process(worker("pollers", "", opened.url, file)) as crowd:
-            await _said(crowd, pollers.READY, 1)
+            await said(crowd, pollers.READY, 1)
             async with connected(opened.database.address.url) as connection:
                 idle = await transactions_per_second(connection, size.rest)
             before, cpu, began = await opened.metrics(), opened.cpu, time.monotonic()
-            jobs = await _enqueue(Queue(opened.database, POOL), size.seconds)
-            took = await _said(crowd, pollers.TOOK, jobs)
+            jobs = await steadily(partial(_enqueue, Queue(opened.database, POOL)), size.seconds, RATE)
+            took = await said(crowd, pollers.TOOK, jobs)
             spent = (opened.cpu - cpu) / (time.monotonic() - began)
             after, failed = await opened.metrics(), crowd.lines(pollers.FAILED)
             weight = opened.weight
+    vain = scraped.total(after, IN_VAIN) - scraped.total(before, IN_VAIN)
     writes = histogram.quantile(histogram.since(*(histogram.read(each, WRITES) for each in (before, after))), 0.95)
     return {
         "p50": statistics.median(took), "p99": percentile(took, 99), "cpu": 100 * spent, "weight": weight,
-        "write": 1000 * (writes or 0), "failed": len(failed), "idle": idle,
+        "write": 1000 * (writes or 0), "failed": len(failed), "vain": vain, "idle": idle,
     }  # fmt: skip
 
 
-async def _enqueue(queue: Queue, seconds: float) -> int:
-    """One by one, as they come in life: at random, so many a second on average."""
+async def _enqueue(queue: Queue) -> None:
+    await queue.enqueue(NewJob(kind="noop", payload={"at": time.time()}))
+
+
+async def steadily(enqueue: Callable[[], Awaitable[None]], seconds: float, rate: float) -> int:
+    """One by one, as they come in life: at random, so many a second on average. How many it were."""
     pace, jobs = random.Random(0), 0  # noqa: S311 -- no secret; the same in every run
     began = due = time.monotonic()
     while due - began < seconds:
         await asyncio.sleep(max(0.0, due - time.monotonic()))
-        await queue.enqueue(NewJob(kind="noop", payload={"at": time.time()}))
+        await enqueue()
         jobs += 1
-        due += pace.expovariate(RATE)
+        due += pace.expovariate(rate)
     return jobs
 
 
-async def _said(process: Process, word: str, times: int) -> list[float]:
+async def said(process: Process, word: str, times: int) -> list[float]:
     """Wait until it has said something so often; the first number each time."""
     deadline = time.monotonic() + PATIENCE
-    while len(said := process.lines(word)) < times:
+    while len(lines := process.lines(word)) < times:
         process.require()
         if time.monotonic() > deadline:
-            raise NotMeasuredError(f"only {len(said)} of {times} came")
+            raise NotMeasuredError(f"only {len(lines)} of {times} came")
         await asyncio.sleep(0.1)
-    return list(_first(said))
+    return list(_first(lines))
 
 
 def _first(lines: Iterable[list[float]]) -> Iterable[float]:

@@ -3,11 +3,14 @@
 import asyncio
 import time
 
+import httpx
 import pytest
 
+from cluster.operator.gateways import Gateways
 from cluster.operator.site import Site, shop
 from paceline.job import JobId
 from paceline.reading import Reader
+from paceline.tokens import Tokens
 from paceline_dev.node.images import Image
 
 pytestmark = pytest.mark.timeout(120)
@@ -19,6 +22,16 @@ async def _busy(site: Site) -> tuple[JobId, str]:
     await site.until(lambda: site.marked("begun"), "the job has begun")
     holder = next(each for each in await site.registrations() if each.held)
     return made.id, str(holder.hostname)
+
+
+async def _shown(site: Site, pod: str) -> None:
+    """Until the API server shows that its container has died."""
+
+    async def is_so() -> bool:
+        found = await site.api.get(f"/api/v1/namespaces/{site.namespace}/pods/{pod}")
+        return bool(found["status"]["containerStatuses"][0]["state"].get("terminated"))
+
+    await site.until(is_so, "the API server shows the death")
 
 
 async def _ready_again(site: Site, job: JobId) -> None:
@@ -37,11 +50,7 @@ async def test_a_pod_that_is_killed_for_its_memory_gives_its_job_back_long_befor
     job, pod = await _busy(site)
     site.node.oom_kill(site.namespace, pod)
 
-    async def shown() -> bool:
-        found = await site.api.get(f"/api/v1/namespaces/{site.namespace}/pods/{pod}")
-        return bool(found["status"]["containerStatuses"][0]["state"].get("terminated"))
-
-    await site.until(shown, "the API server shows the death")
+    await _shown(site, pod)
     began = time.monotonic()
     await _ready_again(site, job)
     assert time.monotonic() - began < 15  # half of the lease; how soon it is, the bench tells
@@ -53,6 +62,25 @@ async def test_a_pod_that_is_killed_for_its_memory_gives_its_job_back_long_befor
     assert 'paceline_jobs_interrupted_total{cause="OOMKilled"} 1.0' in counted
     assert f'paceline_pods_failed_total{{group="builds",namespace="{site.namespace}"}} 1.0' in counted
     assert any(reason == "RunnerLost" and "OOMKilled" in text for reason, text in await site.events())
+
+
+async def test_whoever_waits_for_a_job_is_told_within_a_second_that_its_pod_has_died(
+    operated: Site, gateway: Gateways
+) -> None:
+    site = operated
+    await site.apply(site.group(1))
+    await site.settled(1)
+    caller = {"authorization": f"Bearer {await Tokens(site.queue.database).create('pk', pool='builds')}"}
+    async with httpx.AsyncClient(base_url=gateway.url, headers=caller, timeout=40) as client:
+        call = asyncio.create_task(client.post("/v1/call", json={"kind": "wait", "payload": "go"}))
+        await site.until(lambda: site.marked("begun"), "the job has begun")
+        holder = next(each for each in await site.registrations() if each.held)
+        site.node.oom_kill(site.namespace, str(holder.hostname))
+        await _shown(site, str(holder.hostname))
+        async with asyncio.timeout(1):
+            answer = await call
+    assert (answer.status_code, answer.json()["error"]) == (502, "runner_failed")
+    assert answer.json()["detail"] == f"Runner {holder.runner} disconnected mid-job"
 
 
 async def test_a_pod_that_was_evicted_for_its_nodes_memory_gives_its_job_back_and_is_replaced(operated: Site) -> None:

@@ -2,7 +2,10 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
+
+import jsonschema
 
 from gateway.conftest import Client
 from paceline_gateway.door import is_public
@@ -47,6 +50,21 @@ async def test_every_route_says_who_may_and_what_goes_wrong(nobody: Client) -> N
     assert told["components"]["schemas"]["Node"]["examples"]
 
 
+async def test_every_body_and_every_answer_has_examples_that_fit_it(nobody: Client) -> None:
+    told = (await nobody.get("/openapi.json")).json()
+    looked_at = 0
+    for what, content in spoken(told):
+        schema = {**content["schema"], "components": told["components"]}
+        shown = examples_of(told, content)
+        assert shown, what
+        for example in shown:
+            fits = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+            assert not [error.message for error in fits.iter_errors(example)], what
+            assert "incarnation" not in example or example["incarnation"] == 62, f"{what}: another story"
+        looked_at += 1
+    assert looked_at > 55
+
+
 async def test_the_page_gets_what_it_can_read(nobody: Client) -> None:
     newer, older = (await nobody.get("/openapi.json")).json(), (await nobody.get("/docs/openapi.json")).json()
     assert older["openapi"] == "3.0.3"
@@ -59,6 +77,27 @@ async def test_the_page_gets_what_it_can_read(nobody: Client) -> None:
         each for each in older["paths"]["/cluster/nodes/{node}/drain"]["post"]["parameters"] if each["name"] == "group"
     )
     assert (group["schema"]["type"], group["schema"]["nullable"]) == ("string", True)
+
+
+def spoken(told: Any) -> Iterator[tuple[str, Any]]:
+    """What is sent and answered as JSON where all went well."""
+    for path, operations in told["paths"].items():
+        for method, operation in operations.items():
+            ways = {"body": operation["requestBody"]} if "requestBody" in operation else {}
+            ways |= {code: each for code, each in operation["responses"].items() if code.startswith("2")}
+            for way, each in ways.items():
+                if content := each.get("content", {}).get("application/json"):
+                    yield f"{method.upper()} {path}: {way}", content
+
+
+def examples_of(told: Any, content: Any) -> list[Any]:
+    """Those that the page shows: beside the schema, or in it."""
+    if "example" in content:
+        return [content["example"]]
+    schema = content["schema"]
+    if "$ref" in schema:
+        schema = found_at(told, schema["$ref"].removeprefix("#/"))
+    return list(schema.get("examples", []))
 
 
 def found_at(told: Any, reference: str) -> Any:

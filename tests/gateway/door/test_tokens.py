@@ -1,6 +1,8 @@
 """Who is let in: one answer for everything that is wrong with a token, and none of them outlives its revocation."""
 
 import asyncio
+import hmac
+from collections.abc import Callable
 from functools import partial
 
 import httpx
@@ -11,8 +13,9 @@ from websockets.exceptions import InvalidStatus
 from gateway.conftest import Client, until
 from gateway.door.conftest import Door
 from paceline.database import Database
-from paceline.line import Lines
-from paceline.tokens import Tokens
+from paceline.line import Line, Lines
+from paceline.tokens import Tokens, hash_of
+from paceline_gateway.auth import NO_HASH
 from paceline_gateway.known import KnownTokens
 from support.pg import LoginUrl
 
@@ -45,6 +48,31 @@ async def test_whatever_is_wrong_with_a_token_the_answer_is_the_same(
     assert {why: answer.status_code for why, answer in answers.items()} == dict.fromkeys(answers, 401)
     assert len({answer.text for answer in answers.values()}) == 1
     assert all(answer.headers["www-authenticate"] == "Bearer" for answer in answers.values())
+
+
+async def test_a_secret_is_compared_in_constant_time_whether_its_token_is_there_or_not(
+    site: Door, nobody: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever measures how long an answer takes learns neither which tokens there are, nor how a secret begins."""
+    good = await site.tokens.create("ak")
+    compared: list[tuple[bytes, bytes]] = []
+
+    class Watched:
+        @staticmethod
+        def compare_digest(one: bytes, other: bytes) -> bool:
+            compared.append((one, other))
+            return hmac.compare_digest(one, other)
+
+    monkeypatch.setattr("paceline_gateway.auth.hmac", Watched)
+    secret = good.split("_", 2)[2]
+    kept = hash_of(secret)
+    known, unknown = f"ak_{number(good)}_{SECRET}", f"ak_{'0' * 12}_{SECRET}"
+    for token, status, expected in [
+        (good, 200, (kept, kept)), (known, 401, (hash_of(SECRET), kept)), (unknown, 401, (hash_of(SECRET), NO_HASH)),
+    ]:  # fmt: skip
+        compared.clear()
+        assert (await nobody.get(NODES, headers=of(token))).status_code == status
+        assert compared == [expected]
 
 
 async def test_a_token_of_a_pool_that_the_gateway_does_not_serve_is_a_bad_one(site: Door, login_url: LoginUrl) -> None:
@@ -123,6 +151,21 @@ async def test_where_nothing_is_heard_each_token_is_looked_up_every_time(site: D
         assert (await client.get(NODES)).status_code == 200
     await site.tokens.revoke(number(token))
     assert (await client.get(NODES)).status_code == 401
+
+
+async def test_a_gateway_that_was_told_nothing_listens_again(migrated: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is slow for a moment must not cost each token a lookup for good."""
+    monkeypatch.setattr("paceline_gateway.known.DEAF_SECONDS", 0.05)
+    known, answers, hear = KnownTokens(Lines(migrated)), [False], Line.hear
+
+    async def heard(self: Line, channel: str, told: Callable[[str], None]) -> bool:
+        well = await hear(self, channel, told)
+        return answers.pop() if answers else well
+
+    monkeypatch.setattr(Line, "hear", heard)
+    async with known.running():
+        await until(lambda: true(known.hearing))
+        assert not answers
 
 
 async def test_what_was_asked_for_before_a_revocation_is_not_kept_after_it(migrated: str, tokens: Tokens) -> None:
@@ -204,6 +247,14 @@ async def test_after_ten_bad_tokens_an_address_has_to_wait_and_others_do_not(sit
     assert (await here.get("/health/ready")).status_code == 200
     elsewhere = await site.nobody(address, transport=httpx.AsyncHTTPTransport(local_address="127.0.0.2"))
     assert (await elsewhere.get(NODES, headers=of(new))).status_code == 200
+
+
+async def test_of_guesses_that_come_together_no_more_are_answered_than_of_those_that_come_one_by_one(
+    site: Door, address: str
+) -> None:
+    here = await site.nobody(address)
+    bad = await asyncio.gather(*(here.get(NODES, headers=of(f"ak_{n:012x}_{SECRET}")) for n in range(40)))
+    assert sorted(each.status_code for each in bad) == [401] * 10 + [429] * 30
 
 
 async def test_sockets_with_bad_tokens_are_counted(site: Door, address: str) -> None:

@@ -18,6 +18,9 @@ from runner.process import PATIENCE, attempts, eventually, seen, until
 
 EXAMPLE = REPOSITORY / "runner-image" / "examples" / "node-runner.mjs"
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed, which the example needs")
+DRAIN = (
+    """SELECT paceline.taint_runner((SELECT runner FROM paceline.incarnation), 'cli', '{maint}', '{""}', '{Drain}')"""
+)
 Node = Callable[..., Awaitable[asyncio.subprocess.Process]]
 
 
@@ -83,6 +86,20 @@ async def test_it_hears_of_a_cancel_and_the_second_signal_gives_back(queue: Queu
     assert (await _left(process))[0] == 0
     back = await seen(queue, kept.id)
     assert (back.state, back.tries, back.losses) == ("ready", 0, 0)
+
+
+async def test_a_drain_taint_gives_back_what_is_unfinished_when_the_time_is_over(queue: Queue, node: Node) -> None:
+    short, long = await queue.enqueue_many([NewJob(kind="sleep", payload=0.5), NewJob(kind="sleep", payload=600)])
+    process = await node(PACELINE_DRAIN_TIMEOUT_SECS="2")
+    for each in (short, long):
+        await until(queue, each.id, "running")
+    await queue.database.value(DRAIN)
+    code, said = await _left(process)
+    assert (code, said.splitlines()[-1]) == (0, "left"), said
+    assert (await seen(queue, short.id)).state == "done", "it had the time"
+    back = await seen(queue, long.id)
+    assert (back.state, back.tries, back.losses) == ("ready", 0, 0)
+    assert [each.outcome for each in await attempts(queue, long.id)] == ["handed_back"]
 
 
 @pytest.mark.usefixtures("short_lease")
