@@ -6,8 +6,8 @@ from typing import Final
 
 from paceline_bench import histogram
 from paceline_bench.measure import Measurement
-from paceline_bench.operator_command import INSTALL, operator
-from paceline_bench.site import GROUPS, PODS, Site, group, until
+from paceline_bench.operator_command import operator
+from paceline_bench.site import GROUPS, INSTALL, PODS, Site, group, until
 from paceline_dev.node.wire import Json
 
 RUNNERS: Final = 400

@@ -14,8 +14,7 @@ from typing import Final
 from paceline.claims import Incarnation, Registration
 from paceline.database import Database
 from paceline_bench.errors import NotMeasuredError
-from paceline_bench.operator_command import INSTALL
-from paceline_bench.site import NAMESPACE, PODS, Site, until
+from paceline_bench.site import INSTALL, NAMESPACE, PODS, Site, until
 from paceline_dev.node.api import MERGE
 from paceline_dev.node.wire import Json
 

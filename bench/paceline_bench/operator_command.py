@@ -13,9 +13,8 @@ from paceline_bench import histogram
 from paceline_bench.errors import NotMeasuredError
 from paceline_bench.paceline_command import PROGRAM
 from paceline_bench.process import Command, Process
-from paceline_bench.site import NAMESPACE, Site, until
+from paceline_bench.site import INSTALL, NAMESPACE, Site, until
 
-INSTALL: Final = "bench"
 TURNS: Final = "paceline_reconcile_seconds"
 LEADS: Final = "paceline_operator_leads 1.0"
 STOP_SECONDS: Final = 20.0

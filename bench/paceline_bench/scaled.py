@@ -7,8 +7,7 @@ from typing import Final
 from paceline.database import Database
 from paceline.reading import Reader
 from paceline.scaling import DecisionSeen
-from paceline_bench.operator_command import INSTALL
-from paceline_bench.site import NAMESPACE
+from paceline_bench.site import INSTALL, NAMESPACE
 
 MOST: Final = 10_000
 """Decisions, in an hour: with one a second there are fewer."""

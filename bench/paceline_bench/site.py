@@ -18,7 +18,6 @@ from paceline.testing import PostgresServer
 from paceline_bench.errors import NotMeasuredError
 from paceline_bench.systems.paceline import SYSTEM
 from paceline_bench.templates import Templates
-from paceline_dev import REPOSITORY
 from paceline_dev.audit import Write
 from paceline_dev.binaries import Binaries
 from paceline_dev.control_plane import ControlPlane
@@ -26,8 +25,10 @@ from paceline_dev.group import runner_group
 from paceline_dev.kubectl import KINDS
 from paceline_dev.node.api import MERGE, AnswerError, Api
 from paceline_dev.node.wire import Json
+from paceline_dev.rights import rights_of
 
 NAMESPACE: Final = "bench"
+INSTALL: Final = "bench"
 ACCOUNT: Final = "paceline-operator"
 USER: Final = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
 PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
@@ -162,7 +163,7 @@ async def _furnish(plane: ControlPlane, api: Api) -> None:
     await api.post("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     with contextlib.suppress(AnswerError):  # its controller may be quicker
         await api.post(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {"metadata": {"name": "default"}})
-    plane.kubectl.run("apply", "-n", NAMESPACE, "-f", str(REPOSITORY / "manifests" / "base" / "rbac.yaml"))
+    plane.kubectl.run("apply", "-n", NAMESPACE, "-f", "-", stdin=rights_of(INSTALL))
     await api.post(f"{RBAC}/namespaces/{NAMESPACE}/rolebindings", _binding(ACCOUNT))
     await api.post(f"{RBAC}/namespaces/{NAMESPACE}/rolebindings", _binding(f"{ACCOUNT}-lease", kind="Role"))
     await api.post(f"{RBAC}/clusterrolebindings", _binding(f"{ACCOUNT}-nodes"))

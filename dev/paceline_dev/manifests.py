@@ -23,7 +23,7 @@ KUSTOMIZATIONS = ("kustomization.yaml", "Kustomization")
 CHART = "Chart.yaml"
 COMPOSE = "compose.yaml"
 """For Docker's compose, which a test of the example asks about it."""
-PARSED_ONLY = {"postgresql.cnpg.io/v1 Cluster"}
+PARSED_ONLY = {"postgresql.cnpg.io/v1 Cluster", "keda.sh/v1alpha1 ScaledObject"}
 """Kinds of others that a sample shows: their CRDs are not in this tree, so that only their YAML can be checked."""
 
 

@@ -25,12 +25,12 @@ class KindStage(Stage):
     async def trust(self) -> None:
         """The kubelet does."""
 
-    async def install(self, tree: Path) -> None:
+    async def install(self, tree: Path, folder: str = "cluster-wide") -> None:
         """Today's with a mark of its build: nodes may have another one of the same tag."""
         if tree == REPOSITORY:
-            await asyncio.to_thread(install, self.site.kubectl)
+            await asyncio.to_thread(install, self.site.kubectl, folder)
         else:
-            await super().install(tree)
+            await super().install(tree, folder)
 
     async def clear(self) -> None:
         await asyncio.to_thread(clear, self.site.kubectl)
@@ -40,4 +40,4 @@ def clear(kubectl: Kubectl) -> None:
     """No Paceline, before a story in which it comes; nor what only an older version had."""
     everything = str(REPOSITORY / "manifests" / "cluster-wide")
     kubectl.run("delete", "-k", everything, "--ignore-not-found", "--timeout=120s")
-    kubectl.run("delete", "clusterroles,clusterrolebindings", *OURS)
+    kubectl.run("delete", "apiservices,clusterroles,clusterrolebindings,rolebindings", "--all-namespaces", *OURS)

@@ -28,7 +28,7 @@ from paceline_operator.handlers.services import Services
 from runner.process import RunnerProcess, eventually, starting
 from support.pg import logins
 from support.scraping import Prometheus, Target, scraping, told_by
-from support.watching import alerts, metrics_in, questions
+from support.watching import alerts, metrics_in, questions, variables
 from unit.operator.world import World
 
 pytestmark = pytest.mark.timeout(400)  # the first run may have to fetch Prometheus
@@ -166,9 +166,23 @@ async def test_every_question_is_answered_and_the_rules_can_be_computed(watching
     with contextlib.suppress(AssertionError):
         await eventually(are_answered, "every question is answered", 60)
     assert missing == []
+    for unseen in questions() - asked:
+        await watching.ask(unseen)  # no answer, but no error either
     rules = await watching.alerts()
     assert set(rules) == set(alerts())
     assert {name: rule.get("lastError") for name, rule in rules.items() if rule["health"] != "ok"} == {}
+
+
+async def test_what_can_be_chosen_is_what_there_is(watching: Prometheus) -> None:
+    offered: dict[str, set[str]] = {}
+
+    async def are_there() -> bool:
+        offered.update({each.name: await watching.values(each.label, each.selector) for each in variables()})
+        return all(offered.values())
+
+    with contextlib.suppress(AssertionError):
+        await eventually(are_there, "something can be chosen", 60)
+    assert offered == {"namespace": {BUILDS[0]}, "group": {BUILDS[1]}}
 
 
 async def test_letters_that_die_and_an_update_that_failed_are_told_and_nothing_else(watching: Prometheus) -> None:

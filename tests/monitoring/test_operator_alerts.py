@@ -17,7 +17,8 @@ from support.watching import alerts
 STORIES = Path(__file__).parent / "alerts"
 START = datetime(2026, 11, 17, 12, tzinfo=UTC)
 PROMETHEUS_ONLY = {
-    "PacelineGatewayClaimLatency", "PacelineOperatorDown", "PacelineNoOperatorLeads", "PacelineGatewayDown",
+    "PacelineGatewayClaimLatency", "PacelineOperatorDown", "PacelineNoOperatorLeads", "PacelineOperatorFailover",
+    "PacelineGatewayDown",
 }  # fmt: skip
 UNSEEN = {"three idle runners lose their registrations"}
 """Stories of what an operator cannot see."""

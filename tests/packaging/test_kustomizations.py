@@ -2,6 +2,9 @@
 
 import base64
 import json
+import os
+import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,7 +14,9 @@ from paceline_dev.errors import DevError
 from paceline_dev.images.recipe import OPERATOR, default_tag
 from paceline_dev.install import everything, kept
 from paceline_dev.kubectl import Kubectl
-from support.charts import Json, kustomized
+from paceline_operator.handlers.settings import DEFAULT_INSTALL
+from support.charts import NOT_IN_THE_CHART, Json, kustomized
+from support.install import called, on_the_page, overlay
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -19,6 +24,8 @@ MANIFESTS = REPOSITORY / "manifests"
 INSTALLS = ["cluster-wide", "namespaced", "gateway", "external-metrics", "ha", "dev"]
 installs = pytest.mark.parametrize("install", INSTALLS)
 RIGHTS = ("Role", "ClusterRole")
+WAY_OUT = REPOSITORY / "docs" / "how-to" / "upgrade.md"
+MIGRATE = ("ServiceAccount", "Job", "NetworkPolicy")
 KUBERNETES_OWN = ("Role", "extension-apiserver-authentication-reader")
 """To read who signs the API server's certificates; for external metrics."""
 
@@ -113,6 +120,83 @@ def test_two_of_each_are_on_two_nodes_and_no_drain_takes_both(kubectl: Kubectl, 
     ]
     budget = only(documents, "PodDisruptionBudget", f"paceline-{part}")["spec"]
     assert budget == {"maxUnavailable": 1, "selector": {"matchLabels": labels}}
+
+
+def wrapped(kubectl: Kubectl, folder: Path, page: Json) -> dict[tuple[str, str], str]:
+    """Where a kustomization of the install page puts things: the namespace of each, by kind and name."""
+    ours = {
+        key: [os.path.relpath(MANIFESTS / Path(name).name, folder) for name in page[key]]
+        for key in ("resources", "components")
+    }
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump({**page, **ours}))
+    return {
+        (each["kind"], each["metadata"]["name"]): each["metadata"].get("namespace", "")
+        for each in kustomized(kubectl, folder)
+    }
+
+
+def around(folder: str) -> Json:
+    """The kustomization that the install page puts around a folder."""
+    read: Json = yaml.safe_load(on_the_page(f"resources:\n  - path/to/paceline/manifests/{folder}\n"))
+    return read
+
+
+@pytest.mark.parametrize("install", ["cluster-wide", "external-metrics", "ha"])
+def test_what_a_user_puts_around_an_install_moves_nothing_of_it(kubectl: Kubectl, tmp_path: Path, install: str) -> None:
+    found = wrapped(kubectl, tmp_path, {**around("ha"), "resources": [install]})
+    alone = kustomized(kubectl, MANIFESTS / install)
+    as_alone = {(each["kind"], each["metadata"]["name"]): each["metadata"].get("namespace", "") for each in alone}
+    assert {key: found[key] for key in as_alone} == as_alone
+    more = {key: namespace for key, namespace in found.items() if key not in as_alone}
+    assert more == dict.fromkeys([(kind, "paceline-migrate") for kind in MIGRATE], "paceline-system")
+    reader = found.get(("RoleBinding", "paceline-operator-authentication-reader"))
+    assert reader == ("kube-system" if install == "external-metrics" else None)
+
+
+def test_what_a_user_puts_around_the_namespaced_install_moves_all_of_it(kubectl: Kubectl, tmp_path: Path) -> None:
+    page = around("namespaced")
+    found = wrapped(kubectl, tmp_path, {**page, "components": ["migrate"]})
+    assert ("Job", "paceline-migrate") in found
+    assert set(found.values()) == {page["namespace"]}
+
+
+@pytest.mark.parametrize("install", ["cluster-wide", "external-metrics", "ha"])
+def test_the_way_out_takes_what_does_not_go_with_the_namespace(kubectl: Kubectl, install: str) -> None:
+    (named,) = re.findall(r"^\$ kubectl delete (\S+) --all-namespaces -l app", WAY_OUT.read_text(), re.MULTILINE)
+    left = {
+        f"{each['kind'].lower()}s"
+        for each in kustomized(kubectl, MANIFESTS / install)
+        if each["metadata"].get("namespace") != "paceline-system" and each["kind"] not in NOT_IN_THE_CHART
+    }
+    assert left <= set(named.split(","))
+
+
+def leases(documents: list[Json]) -> list[tuple[list[str], list[str] | None]]:
+    """What may be done with Leases, and with which of them."""
+    return [
+        (rule["verbs"], rule.get("resourceNames"))
+        for each in documents
+        if each["kind"] in RIGHTS
+        for rule in each["rules"]
+        if "leases" in rule["resources"]
+    ]
+
+
+@installs
+def test_an_operator_may_write_its_own_lease_and_no_other(kubectl: Kubectl, install: str) -> None:
+    documents = kustomized(kubectl, MANIFESTS / install)
+    own = [(["get", "patch"], [f"{DEFAULT_INSTALL}-operator"]), (["create"], None)]
+    assert leases(documents) == ([] if install == "gateway" else own)
+
+
+@pytest.mark.parametrize("install", ["cluster-wide", "namespaced"])
+def test_an_operator_of_another_name_may_write_the_lease_that_is_called_after_it(
+    kubectl: Kubectl, tmp_path: Path, install: str
+) -> None:
+    documents = kustomized(kubectl, Path(overlay(tmp_path, install, "x", called("west"))))
+    env = only(documents, "Deployment", "paceline-operator")["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert {"name": "PACELINE_INSTALL", "value": "west"} in env
+    assert leases(documents) == [(["get", "patch"], ["west-operator"]), (["create"], None)]
 
 
 def test_a_group_in_dev_finds_its_database_and_its_tables(kubectl: Kubectl) -> None:

@@ -39,6 +39,12 @@ class Prometheus:
         found: list[dict[str, Any]] = answer.json()["data"]["result"]
         return found
 
+    async def values(self, label: str, selector: str) -> set[str]:
+        """Those of a label, in the series that a selector finds; as Grafana asks for what can be chosen."""
+        answer = await self.client.get(f"/api/v1/label/{label}/values", params={"match[]": selector})
+        assert answer.status_code == httpx.codes.OK, f"{selector}: {answer.text}"
+        return set(answer.json()["data"])
+
     async def unanswered(self, queries: Iterable[str]) -> list[str]:
         """Those of them that find nothing."""
         return [each for each in sorted(queries) if not await self.ask(each)]

@@ -2,16 +2,15 @@
 
 import asyncio
 import json
-from pathlib import Path
 
 from cluster.operator.site import Site
-
-RBAC = Path(__file__).resolve().parents[3] / "manifests" / "base" / "rbac.yaml"
+from paceline_dev.rights import rights_of
 
 
 async def as_shipped(site: Site) -> str:
     """Let the operator be the service account with the shipped roles, bound in its namespace; who that is."""
-    await asyncio.to_thread(site.kubectl.run, "apply", "-n", site.namespace, "-f", str(RBAC))
+    shipped = rights_of(site.install)
+    await asyncio.to_thread(site.kubectl.run, "apply", "-n", site.namespace, "-f", "-", stdin=shipped)
     who = f"{site.namespace}:paceline-operator"
     await site.run("create", "rolebinding", "op", "--clusterrole=paceline-operator", f"--serviceaccount={who}")
     await site.run("create", "rolebinding", "lease", "--role=paceline-operator-lease", f"--serviceaccount={who}")

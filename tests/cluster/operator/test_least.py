@@ -26,6 +26,7 @@ from paceline_dev.progress import stderr_reporter
 from paceline_operator.adapters.access import Kubeconfig
 from paceline_operator.adapters.cluster import KubernetesCluster
 from paceline_operator.adapters.events import UPDATE_SECONDS, Events
+from paceline_operator.handlers.settings import DEFAULT_INSTALL
 from paceline_operator.ports.errors import ConflictError
 from paceline_operator.ports.resources import RUNNER
 from support.plane import own_namespace
@@ -39,7 +40,18 @@ TRUST = ("get", "", "configmaps")
 """Whom to trust, by Kubernetes' own role extension-apiserver-authentication-reader; for external metrics."""
 LABEL = "paceline.dev/group"
 
+LEASES = "leases"
+ANY = "*"
+
 Right = tuple[str, str, str]
+
+
+class Shipped(Everywhere):
+    """Under the name for which the rights are shipped."""
+
+    @property
+    def install(self) -> str:
+        return DEFAULT_INSTALL
 
 
 @pytest.fixture(scope="module")
@@ -50,16 +62,21 @@ def plane() -> Iterator[ControlPlane]:
 
 
 @pytest.fixture(scope="module")
-def shipped(plane: ControlPlane) -> set[Right]:
-    """Every right that the install gives, which is in force from now on."""
+def rules(plane: ControlPlane) -> list[Json]:
+    """What the install allows, which is in force from now on."""
     said = plane.kubectl.run("kustomize", str(INSTALL)).stdout
     made = [each for each in yaml.safe_load_all(said) if each["kind"] in RIGHTS]
     made.sort(key=lambda each: each["kind"] != "Namespace")
     plane.kubectl.run("apply", "-f", "-", stdin=yaml.safe_dump_all(made))
+    return [rule for each in made for rule in each.get("rules", ())]
+
+
+@pytest.fixture(scope="module")
+def shipped(rules: list[Json]) -> set[Right]:
+    """Every right that the install gives."""
     return {
         (verb, group, resource)
-        for each in made
-        for rule in each.get("rules", ())
+        for rule in rules
         for verb in rule["verbs"]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
@@ -78,7 +95,7 @@ async def site(
     with own_namespace(plane.kubectl) as namespace:
         async with await Api.connect(plane.kubeconfig) as api, local_node(plane.folder / NODE_KUBECONFIG)() as node:
             node.add_image("shop", shop(tmp_path))
-            made = Everywhere(api, plane.kubectl, own, namespace, node, queue, migrated, tmp_path)
+            made = Shipped(api, plane.kubectl, own, namespace, node, queue, migrated, tmp_path)
             (made.port,) = free_ports(1)
             await made.secret()
             try:
@@ -92,7 +109,21 @@ def used(plane: ControlPlane) -> set[Right]:
     return {right for each in plane.audit.requests(WHO) for right in each.rights}
 
 
-async def test_every_right_is_used_and_nothing_is_refused(site: Site, plane: ControlPlane, shipped: set[Right]) -> None:
+def leases_of(rules: list[Json]) -> set[tuple[str, str]]:
+    """What may be done with Leases that are there, and with which."""
+    return {
+        (verb, name)
+        for rule in rules
+        if LEASES in rule["resources"]
+        for verb in rule["verbs"]
+        if verb != "create"
+        for name in rule.get("resourceNames", [ANY])
+    }
+
+
+async def test_every_right_is_used_and_nothing_is_refused(
+    site: Site, plane: ControlPlane, rules: list[Json], shipped: set[Right]
+) -> None:
     site.start_operator(PACELINE_EXTERNAL_METRICS=f"127.0.0.1:{free_ports(1)[0]}")
     await _life(site, plane)
     async with KubernetesCluster(Kubeconfig(str(site.kubeconfig))) as cluster:
@@ -102,6 +133,8 @@ async def test_every_right_is_used_and_nothing_is_refused(site: Site, plane: Con
         await site.until(lambda: used(plane) >= shipped, "all are used")
     assert shipped - used(plane) == set(), "nobody needs these: take them out"
     assert used(plane) - shipped == {TRUST}
+    touched = {(each.verb, each.name) for each in plane.audit.requests(WHO) if each.resource == LEASES}
+    assert leases_of(rules) == {(verb, name) for verb, name in touched if verb != "create"}, "its own Lease alone"
     assert [each for each in plane.audit.requests(WHO) if each.code == 403] == []
     assert "forbidden" not in site.log().lower()
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cluster.operator.rights import RBAC, as_shipped, become
+from cluster.operator.rights import as_shipped, become
 from cluster.operator.site import Site
 from paceline import NewJob
 from paceline_dev.audit import AuditLog
-from support.install import overlay
+from paceline_dev.rights import RBAC
+from support.install import called, overlay
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -78,14 +79,17 @@ async def test_everything_that_goes_wrong_is_within_the_rights_too(site: Site, a
 async def test_an_operator_for_one_namespace_needs_no_right_in_the_cluster(
     site: Site, audit: AuditLog, tmp_path: Path
 ) -> None:
-    made = [*yaml.safe_load_all(await site.run("kustomize", overlay(tmp_path, "namespaced", site.namespace)))]
+    around = overlay(tmp_path, "namespaced", site.namespace, called(site.install))
+    made = [*yaml.safe_load_all(await site.run("kustomize", around))]
     (deployment,) = [each for each in made if each["kind"] == "Deployment"]
     rights = [each for each in made if each["kind"] in ("ServiceAccount", "Role", "RoleBinding")]
     assert len(rights) == 5
     await asyncio.to_thread(site.kubectl.run, "apply", "-f", "-", stdin=yaml.safe_dump_all(rights))
     who = await become(site)
     environment = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
-    site.start_operator(**{each["name"]: each["value"] for each in environment if "value" in each})
+    variables = {each["name"]: each["value"] for each in environment if "value" in each}
+    assert variables["PACELINE_INSTALL"] == site.install, "so its Lease is called after that"
+    site.start_operator(**variables)
     await site.apply(site.group(1))
     await site.settled(1)
     await site.run("delete", "rgrp", "builds", "--timeout=60s")

@@ -31,7 +31,11 @@ from support.pg import one_server
 from support.released import Release, unpacked
 
 # all pods of this machine share its ports, so each listens on its own address
-OPERATE = 'PACELINE_OPERATOR_LISTEN="$PACELINE_POD_IP:8081" exec "$PYTHON" -m paceline_cli "$@"'
+OPERATE = """\
+export PACELINE_OPERATOR_LISTEN="$PACELINE_POD_IP:8081"
+[ -z "$PACELINE_EXTERNAL_METRICS" ] || export PACELINE_EXTERNAL_METRICS="$PACELINE_POD_IP:6443"
+exec "$PYTHON" -m paceline_cli "$@"
+"""
 
 
 class InstalledSite(Site):

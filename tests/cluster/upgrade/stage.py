@@ -48,10 +48,10 @@ class Stage(abc.ABC):
         """As the cluster's administrator."""
         return (await asyncio.to_thread(self.site.kubectl.run, *words)).stdout
 
-    async def install(self, tree: Path) -> None:
+    async def install(self, tree: Path, folder: str = "cluster-wide") -> None:
         """An operator for the whole cluster, by a version's own manifests."""
         await self.trust()
-        await self.kubectl("apply", "-k", str(tree / "manifests" / "cluster-wide"))
+        await self.kubectl("apply", "-k", str(tree / "manifests" / folder))
         await self.rolled_out()
 
     async def rolled_out(self) -> None:

@@ -11,14 +11,16 @@ from paceline_dev.kind.install import SYSTEM
 
 pytestmark = pytest.mark.timeout(600)
 KIND = "runnergroups.paceline.dev"
+METRICS = "v1beta1.external.metrics.k8s.io"
+READER = "paceline-operator-authentication-reader"
 INSTALL = str(REPOSITORY / "manifests" / "install.yaml")
 
 
-async def working(stage: Stage) -> None:
+async def working(stage: Stage, folder: str = "cluster-wide") -> None:
     """A group of one, with the operator of today."""
     site = stage.site
     await migrate(site.url)
-    await stage.install(REPOSITORY)
+    await stage.install(REPOSITORY, folder)
     await site.apply(site.group(1, image=stage.image(default_tag())))
     await site.settled(1)
 
@@ -66,6 +68,13 @@ async def test_the_operator_goes_and_its_groups_stay_at_work_until_they_are_aske
     await nothing_left(stage)
     assert await site.queue.database.value("SELECT count(*) FROM paceline.history") == 1, "but in the database"
     assert await site.queue.database.value("SELECT count(*) FROM paceline.runner_group") == 0
+
+
+async def test_what_serves_external_metrics_goes_too_and_keeps_no_namespace(stage: Stage) -> None:
+    await working(stage, "external-metrics")
+    assert {f"APIService {METRICS}", f"RoleBinding {READER}"} < {*await stage.left()}
+    await stage.follow("Everything")
+    await nothing_left(stage)
 
 
 async def deleted_in_the_wrong_order(stage: Stage) -> None:
