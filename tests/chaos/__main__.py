@@ -17,7 +17,7 @@ from chaos.faults import Fault
 from chaos.pair import private_mounts
 from chaos.plan import Plan, make_plan
 from chaos.record import Record
-from chaos.report import not_done, summary, table, write
+from chaos.report import Setting, not_done, summary, table, write
 from chaos.run import run
 from history.checks.violation import explain
 from paceline_dev.errors import DevError
@@ -38,12 +38,12 @@ def chaos(
     plan = make_plan(secrets.randbelow(10**6) if seed is None else seed, minutes, chosen(only))
     report = stderr_reporter()
     report.line(f"seed {plan.seed}: {len(plan.rounds)} rounds, {not_done(plan)}")
-    limited = private_mounts()
+    setting, limited = Setting.here(), private_mounts()
     with tempfile.TemporaryDirectory(prefix="paceline-chaos-") as folder:
         Path(folder).chmod(0o755)
         record = asyncio.run(played(plan, Path(folder), report, limited=limited))
     found = violations(record)
-    file = write(plan, record, found, output)
+    file = write(plan, record, found, output, setting)
     print(table(record, found))
     print(summary(record, found))
     print(f"results: {file}")

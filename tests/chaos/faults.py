@@ -68,17 +68,20 @@ class About:
     """How long it and its recovery take about, for the plan."""
     interrupts: bool = False
     """Whether jobs may be interrupted by it: where not, each that is counts as a violation."""
+    aimed: bool = False
+    """Whether it interrupts only jobs of those that it is done to, by name; else it may be anybody's."""
     outage: bool = False
     """Whether the database cannot be used meanwhile."""
 
 
 ABOUT: dict[Fault, About] = {
     Fault.RUNNER_KILL: About(
-        Area.RUNNER, "SIGKILL of the process of a pod that works, and of one that dials a gateway", 12, interrupts=True
+        Area.RUNNER, "SIGKILL of the process of a pod that works, and of one that dials a gateway", 12,
+        interrupts=True, aimed=True,
     ),
     Fault.RUNNER_STOP: About(
         Area.RUNNER, "SIGSTOP of the process of a pod that works, for longer than its lease, then SIGCONT", 35,
-        interrupts=True,
+        interrupts=True, aimed=True,
     ),
     Fault.LEADER_KILL: About(Area.OPERATOR, "SIGKILL of the operator that acts; another one is started", 25),
     Fault.LEADER_STOP: About(
@@ -87,10 +90,11 @@ ABOUT: dict[Fault, About] = {
     Fault.STANDBY_KILL: About(Area.OPERATOR, "SIGKILL of the operator that stands by; another one is started", 15),
     Fault.STANDBY_STOP: About(Area.OPERATOR, "SIGSTOP of the operator that stands by for 12 s, then SIGCONT", 20),
     Fault.GATEWAY_KILL: About(
-        Area.GATEWAY, "SIGKILL of one of the two gateways; it is started again at its address", 15, interrupts=True
+        Area.GATEWAY, "SIGKILL of one of the two gateways; it is started again at its address", 15,
+        interrupts=True, aimed=True,
     ),
     Fault.GATEWAY_STOP: About(
-        Area.GATEWAY, "SIGSTOP of one of the two gateways for 12 s, then SIGCONT", 25, interrupts=True
+        Area.GATEWAY, "SIGSTOP of one of the two gateways for 12 s, then SIGCONT", 25, interrupts=True, aimed=True
     ),
     Fault.POSTGRES_RESTART: About(
         Area.POSTGRES, "immediate shutdown of the primary (as a crash), and its start", 20, interrupts=True, outage=True
@@ -123,15 +127,15 @@ ABOUT: dict[Fault, About] = {
     ),
     Fault.OOM_KILL: About(
         Area.NODE, "the local node kills a pod that works and reports OOMKilled; no memory is short", 12,
-        interrupts=True,
+        interrupts=True, aimed=True,
     ),
     Fault.NODE_LOSS: About(
         Area.NODE, "one of the two local nodes falls silent and its processes die, for longer than it takes to call it "
-        "lost; then it comes back", 60, interrupts=True,
+        "lost; then it comes back", 60, interrupts=True, aimed=True,
     ),
     Fault.EVICTION: About(
         Area.NODE, "the local node evicts a pod that works, as a kubelet does that is short of memory", 15,
-        interrupts=True,
+        interrupts=True, aimed=True,
     ),
     Fault.IMAGE_PULL: About(
         Area.GROUP, "the template of a group gets an image that is nowhere; it is taken back by itself", 45
@@ -150,12 +154,14 @@ ABOUT: dict[Fault, About] = {
     ),
     Fault.HALF_OPEN_API: About(Area.API, "the same between the operators and the API server, for 15 s", 35),
     Fault.HALF_OPEN_GATEWAY: About(
-        Area.GATEWAY, "the connections that runners have to a gateway are forgotten; new ones work", 40, interrupts=True
+        Area.GATEWAY, "the connections that runners have to a gateway are forgotten; new ones work", 40,
+        interrupts=True, aimed=True,
     ),
     Fault.PAYLOAD_NOT_JSON: About(Area.INPUT, "jobs whose payload is no JSON, by HTTP and by the SDK", 3),
     Fault.PAYLOAD_TOO_LARGE: About(Area.INPUT, "jobs whose payload is over 1 MiB, by HTTP and by the SDK", 3),
     Fault.PAYLOAD_KILLS: About(
-        Area.RUNNER, "a job whose handler kills its process with SIGKILL, whoever runs it", 30, interrupts=True
+        Area.RUNNER, "a job whose handler kills its process with SIGKILL, whoever runs it", 30,
+        interrupts=True, aimed=True,
     ),
     Fault.BAD_DSN: About(
         Area.GROUP, "the operator's Secret of a group gets a URL that is none, and then the right one", 20

@@ -23,6 +23,10 @@ class Injected:
     """What could not be done, or did not come as it must; empty if nothing."""
     skipped: str = ""
     """Why it is not possible on this machine."""
+    hit: list[str] = field(default_factory=list)
+    """Pods, and Runners that dial, that it was done to."""
+    deadly: list[int] = field(default_factory=list)
+    """Jobs that take the process of whoever claims them."""
 
     @property
     def seconds(self) -> float | None:
@@ -52,6 +56,8 @@ class Seen:
     generation: int
     epoch: int | None
     leader: str | None
+    size: int | None = None
+    """How many runners it is to have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +67,19 @@ class Standing:
     group: str
     told: dict[str, object]
     there: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one claim touched: `before` the first fault, or `after` the last one."""
+
+    when: str
+    pool: str
+    jobs: int
+    rows: int
+    """Of the job table, and the index entries that led there."""
+    buffers: int
+    """Pages of all tables and indexes."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,5 +96,8 @@ class Record:
     seen: list[Seen] = field(default_factory=list)
     ends: list[Ended] = field(default_factory=list)
     standing: list[Standing] = field(default_factory=list)
+    costs: list[Cost] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+    """Of the servers."""
     stuck: list[str] = field(default_factory=list)
     """Objects that should be gone, or should be there."""

@@ -1,20 +1,26 @@
 """What came of a run: a table for people, JSON for programs, a picture of how long it took to come back."""
 
+import dataclasses
 import json
 import statistics
+import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
 from chaos.faults import ABOUT, Fault
 from chaos.plan import Plan
-from chaos.record import Record
+from chaos.record import Cost, Record, Seen
 from history.checks.violation import Violation
-from history.events import JobEnded
+from history.events import History, JobEnded, Led
+from paceline_bench.machine import machine, versions
+from paceline_dev import REPOSITORY
 
 WIDTH, ROW, LEFT = 720, 18, 190
+OURS = ("python", "asyncpg", "kopf", "pydantic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,58 @@ def totals(record: Record) -> dict[str, int]:
         "late writes refused": sum(late.refused for late in history.late),
         "calls": record.asked,
         "faults": sum(not each.skipped for each in record.injected),
+        "changes of leader": leaders_changed(history),
+        "changes of size": sizes_changed(record.seen),
     }
+
+
+def leaders_changed(history: History) -> int:
+    """How often a leader came after another one."""
+    leaders = Counter(event.group for event in history.events if isinstance(event, Led) and event.incarnation)
+    return sum(times - 1 for times in leaders.values())
+
+
+def sizes_changed(seen: Sequence[Seen]) -> int:
+    """How often the operator decided that a group is to have another number of runners."""
+    last: dict[str, int] = {}
+    changes = 0
+    for each in seen:
+        if each.size is None:
+            continue
+        changes += last.get(each.group, each.size) != each.size
+        last[each.group] = each.size
+    return changes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Where and of what a run was made."""
+
+    date: datetime
+    commit: str
+    machine: Mapping[str, object]
+    versions: Mapping[str, str]
+
+    @classmethod
+    def here(cls) -> "Setting":
+        """To be asked before the run: afterwards the machine is busy with what it leaves behind."""
+        found = {name: said for name, said in versions().items() if name in OURS}
+        return cls(date=datetime.now(UTC), commit=_commit(), machine=machine(), versions=found)
+
+    def __str__(self) -> str:
+        """For a page."""
+        where, what = (
+            ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in each.items())
+            for each in (self.machine, self.versions)
+        )
+        return f"Begun {self.date:%Y-%m-%d %H:%M} (UTC) with commit {self.commit}. Machine: {where}. Versions: {what}."
+
+
+def _commit() -> str:
+    """What was tried; with a mark if it was not as it is committed."""
+    words = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty=, changed", "--abbrev=12", "--exclude=*"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
 
 
 def table(record: Record, found: Sequence[Violation]) -> str:
@@ -94,12 +151,13 @@ def summary(record: Record, found: Sequence[Violation]) -> str:
     return f"{told}; {len(found)} violations"
 
 
-def write(plan: Plan, record: Record, found: Sequence[Violation], folder: Path) -> Path:
+def write(plan: Plan, record: Record, found: Sequence[Violation], folder: Path, setting: Setting) -> Path:
     """`chaos.json`, `chaos.md` and `chaos-recovery.svg`; returns the first."""
     folder.mkdir(parents=True, exist_ok=True)
     shown = lines(record, found)
     file = folder / "chaos.json"
     file.write_text(json.dumps({
+        "date": f"{setting.date:%Y-%m-%dT%H:%M:%SZ}", "commit": setting.commit,
         "seed": plan.seed, "minutes": plan.minutes, "replay": plan.replay, "totals": totals(record),
         "faults": [
             {"fault": each.fault, "injected": each.injected, "skipped": each.skipped, "median_seconds": each.median,
@@ -107,19 +165,29 @@ def write(plan: Plan, record: Record, found: Sequence[Violation], folder: Path) 
             for each in shown
         ],
         "violations": [{"promise": each.promise, "text": each.text, "jobs": list(each.jobs)} for each in found],
+        "claims": [dataclasses.asdict(each) for each in record.costs],
+        "versions": {**setting.versions, **record.versions}, "machine": setting.machine,
     }, indent=2) + "\n")  # fmt: skip
     text = [
         "# Chaos",
         "",
         f"Seed {plan.seed}, {plan.minutes:g} minutes: `{plan.replay}`. {summary(record, found)}.",
         "",
+        str(dataclasses.replace(setting, versions={**setting.versions, **record.versions})),
+        "",
     ]
     text += [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
     text += [f"| {' | '.join(line.cells())} |" for line in shown]
-    text += ["", "![Seconds until all worked again](chaos-recovery.svg)", ""]
+    text += ["", *cost_table(record.costs), "", "![Seconds until all worked again](chaos-recovery.svg)", ""]
     (folder / "chaos.md").write_text("\n".join(text))
     (folder / "chaos-recovery.svg").write_text(picture(shown))
     return file
+
+
+def cost_table(costs: Sequence[Cost]) -> list[str]:
+    """What a claim touched, before and after."""
+    lines = ["| a claim in | faults | jobs | rows of the job table | pages |", "|---|---|---|---|---|"]
+    return lines + [f"| {each.pool} | {each.when} | {each.jobs} | {each.rows} | {each.buffers} |" for each in costs]
 
 
 def picture(shown: Sequence[Line]) -> str:

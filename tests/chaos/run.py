@@ -1,15 +1,18 @@
 """One run of a plan: everything works, goes wrong round by round, and comes back; then all that is known is read."""
 
 import asyncio
+import random
 import time
 import traceback
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import aiohttp
+import asyncpg
 
 from chaos.blows.every import AFTERWARDS, BLOWS
 from chaos.blows.scene import NotAsItMust, NotHere, Scene
+from chaos.cost import claim_costs
 from chaos.faults import ABOUT, Fault
 from chaos.plan import Plan, Round
 from chaos.producers import Producers
@@ -17,13 +20,15 @@ from chaos.record import Injected, Record
 from chaos.settle import settled, standings, stuck
 from chaos.stage import Stage, staged
 from chaos.watch import watch_groups, watch_pods, write_late
-from chaos.work import FIXED, LED, SHARED, probe
+from chaos.work import EACH_MINUTE, FIXED, LED, SHARED, probe
 from history import audit
 from history.events import History
 from history.run import read_marks
 from history.site import Site
+from paceline.cron import Cron
 from paceline.errors import PacelineError
 from paceline.testing import PostgresServer
+from paceline_dev.gobuild import KUBERNETES_VERSION
 from paceline_dev.node.api import TROUBLE, AnswerError
 from paceline_dev.progress import Reporter
 
@@ -31,6 +36,8 @@ BOUND = 150.0
 """Seconds in which all must work again after a fault."""
 STANDSTILL = 90.0
 """Seconds without any job's end after which none is expected any more."""
+COUNTS = 3
+"""Times that counting is tried: somebody may have wanted the same locks."""
 DONE = "SELECT NOT EXISTS (SELECT FROM paceline.job WHERE id = ANY ($1))"
 LEFT = """
     SELECT (SELECT count(*) FROM paceline.job) AS jobs,
@@ -52,6 +59,9 @@ class Run:
     async def play(self) -> Record:
         stage, record = self.stage, self.record
         site = Site(PostgresServer(stage.url), stage.url, stage.say)
+        if isinstance(missing := await self._recovery(time.time()), str):
+            raise TimeoutError(f"before anything was broken: {missing}")
+        await self._count("before")
         async with asyncio.TaskGroup() as group:
             lookers = [
                 group.create_task(watch_groups(stage, record.seen)),
@@ -62,18 +72,29 @@ class Run:
             await self._suffer()
             self.producers.over.set()
             await load
+            await Cron(stage.database, SHARED).delete(EACH_MINUTE)  # nothing may come while the record is read
             await self._until_finished(site)
             await settled(stage)
             record.standing, record.stuck = await standings(stage), await stuck(stage)
             for each in lookers:
                 each.cancel()
+        await self._count("after")
         site.close()
         await self._read()
         return record
 
+    async def _count(self, when: str) -> None:
+        """What a claim costs; where that cannot be had the checker misses it."""
+        for _ in range(COUNTS):
+            try:
+                async with self.stage.databases.connected() as connection:
+                    self.record.costs += await claim_costs(connection, when)
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                self.stage.say(f"what a claim costs {when} the faults could not be counted: {error!r}")
+            else:
+                return
+
     async def _suffer(self) -> None:
-        if isinstance(missing := await self._recovery(time.time()), str):
-            raise TimeoutError(f"before anything was broken: {missing}")
         with self.report.task("faults", len(self.plan.rounds)) as shown:
             for each in self.plan.rounds:
                 await asyncio.sleep(each.quiet)
@@ -82,11 +103,10 @@ class Run:
 
     async def _round(self, one: Round) -> None:
         draw = one.stream(self.plan.seed)
-        scene = Scene(self.stage, self.producers, draw, self.stopped)
-        tasks = [asyncio.create_task(self._inflict(one.number, one.fault, scene))]
+        tasks = [asyncio.create_task(self._inflict(one.number, one.fault, draw))]
         if one.second:
             await asyncio.sleep(one.later)
-            tasks.append(asyncio.create_task(self._inflict(one.number, one.second, scene)))
+            tasks.append(asyncio.create_task(self._inflict(one.number, one.second, draw)))
         done = await asyncio.gather(*tasks)
         recovered = await self._recovery(max(each.over for each in done))
         for each in done:
@@ -98,11 +118,16 @@ class Run:
                 self.record.history.outages.append((each.began, time.time()))
             self.stage.say(_line(each))
             if each.recovered and not each.skipped and each.fault in AFTERWARDS:
-                await AFTERWARDS[each.fault](scene)
+                await AFTERWARDS[each.fault](self._scene(each, draw))
 
-    async def _inflict(self, number: int, fault: Fault, scene: Scene) -> Injected:
+    def _scene(self, made: Injected, draw: random.Random) -> Scene:
+        """What it hits is written into the record as it is done."""
+        return Scene(self.stage, self.producers, draw, self.stopped, hit=made.hit, deadly=made.deadly)
+
+    async def _inflict(self, number: int, fault: Fault, draw: random.Random) -> Injected:
         made = Injected(fault=fault, round=number, began=time.time())
         self.record.injected.append(made)
+        scene = self._scene(made, draw)
         self.stage.say(f"{fault}: {ABOUT[fault].how}")
         try:
             await BLOWS[fault](scene)
@@ -172,11 +197,13 @@ class Run:
         record, producers = self.record, self.producers
         async with self.stage.databases.connected() as connection:
             history = await audit.read(connection)
+            record.versions["postgres"] = await connection.fetchval("SHOW server_version")
         history.late, history.outages = self.late, record.history.outages
         history.expected, history.told = producers.expected, producers.told
         history.marks, history.stopped = read_marks(self.stage.scratch), self.stopped
         record.history, record.answers, record.asked = history, producers.answers, producers.asked
         record.keyed = producers.keyed
+        record.versions["control_plane"] = KUBERNETES_VERSION
         record.ends += [end for seat in self.stage.seats for end in seat.ends]
 
 

@@ -16,7 +16,7 @@ from chaos.door import Door
 from chaos.front import Front, front
 from chaos.pair import Pair, pair
 from chaos.seats import Seat
-from chaos.work import FIXED, KEY_RATE, KIND_RATE, LED, POOL_RATE, SHARED
+from chaos.work import EACH_MINUTE, FIXED, KEY_RATE, KIND_RATE, LED, POOL_RATE, POOLS, SHARED
 from cluster.local import QUICK
 from cluster.operator.watcher import Watcher
 from cluster.place import Json
@@ -176,9 +176,10 @@ class Stage(Watcher):
         async with self.databases.connected() as connection:
             await audit.install(connection)
             await connection.execute("SELECT paceline.set_pool($1, p_rate => $2, p_burst => $3)", *POOL_RATE)
-            await connection.execute("SELECT paceline.set_kind($1, $2, $3, $4)", SHARED, *KIND_RATE)
-            await connection.execute("SELECT paceline.set_key($1, $2, NULL, $3, $4)", SHARED, *KEY_RATE)
-        entry = CronEntry(name="each-minute", schedule="* * * * *", job=NewJob(kind="cron", payload={"n": -1}))
+            for pool in POOLS:
+                await connection.execute("SELECT paceline.set_kind($1, $2, $3, $4)", pool, *KIND_RATE)
+                await connection.execute("SELECT paceline.set_key($1, $2, NULL, $3, $4)", pool, *KEY_RATE)
+        entry = CronEntry(name=EACH_MINUTE, schedule="* * * * *", job=NewJob(kind="cron", payload={"n": -1}))
         await Cron(self.database, SHARED).put(entry)
 
     def environment(self, **more: str) -> dict[str, str]:

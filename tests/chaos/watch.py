@@ -26,10 +26,10 @@ async def watch_groups(stage: Stage, seen: list[Seen]) -> None:
     """Until it is cancelled."""
     async for found in _changes(stage, GROUPS.format(stage.namespace)):
         status = found.get("status") or {}
-        leader = status.get("leader") or {}
+        leader, decided = status.get("leader") or {}, status.get("recommendation") or {}
         seen.append(Seen(
             group=found["metadata"]["name"], at=time.time(), generation=int(status.get("observedGeneration") or 0),
-            epoch=leader.get("epoch"), leader=leader.get("runner"),
+            epoch=leader.get("epoch"), leader=leader.get("runner"), size=decided.get("replicas"),
         ))  # fmt: skip
 
 

@@ -12,9 +12,13 @@ from paceline.job import NewJob
 
 SHARED, LED, FIXED = "shared", "led", "fixed"
 """The pools, and the groups that serve them: one that follows its queue, one with a leader, one of a fixed size."""
+POOLS = (SHARED, LED, FIXED)
 KIND_RATE = ("metered", 6.0, 3.0)
 KEY_RATE = ("tide", 5.0, 2.0)
+"""Of each pool: a kind and a key are of one."""
 POOL_RATE = (LED, 15.0, 5.0)
+EACH_MINUTE = "each-minute"
+"""The entry of the schedule."""
 CRON = -1
 """What jobs have for a number that no producer made."""
 ONE_AT_A_TIME = tuple(f"single-{n}" for n in range(4))
@@ -45,8 +49,8 @@ def batches(seed: int, name: str, numbers: "itertools.count[int]", pace: float) 
     draw = stream(seed, f"producer-{name}")
     for number in itertools.count():
         count = draw.randint(1, 8)
-        pool = draw.choices((SHARED, LED, FIXED), (60, 20, 20))[0]
-        metered = pool == SHARED and draw.random() < 0.12
+        pool = draw.choices(POOLS, (50, 25, 25))[0]
+        metered = draw.random() < 0.12
         jobs = tuple(_planned(draw, next(numbers), pool, metered=metered) for _ in range(count))
         tide = 0.55 if number // 12 % 2 == 0 else 2.2
         yield Batch(tide * draw.uniform(0.4, 1.6) * count / pace, pool, jobs)
@@ -82,7 +86,7 @@ def _planned(draw: random.Random, n: int, pool: str, *, metered: bool) -> Planne
     fails, max_tries = 0, 5
     if kind in ("quick", "threaded") and draw.random() < 0.2:
         fails, max_tries = draw.choice(((1, 5), (2, 5), (3, 4), (9, 2)))
-    key, limit = _key(draw) if kind in ("quick", "threaded", "slow") and pool == SHARED else (None, None)
+    key, limit = _key(draw) if kind in ("quick", "threaded", "slow") else (None, None)
     delay = timedelta(seconds=draw.uniform(0.5, 8)) if draw.random() < 0.15 else None
     job = NewJob(
         kind=kind, payload={"n": n, "seconds": seconds, "fails": fails}, priority=draw.choice((1, 5, 5, 5, 8)),

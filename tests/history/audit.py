@@ -63,6 +63,8 @@ async def read(connection: "asyncpg.Connection[asyncpg.Record]") -> History:
     keys = await connection.fetch("SELECT id, max_running, rate, burst FROM paceline.key")
     history.key_limits = {row["id"]: row["max_running"] for row in keys if row["max_running"] is not None}
     kinds = await connection.fetch("SELECT id, rate, burst FROM paceline.kind")
+    named = await connection.fetch("SELECT id, name FROM paceline.runner")
+    history.runners = {row["id"]: row["name"] for row in named}
     for table, rows in (("pool", pools), ("kind", kinds), ("key", keys)):
         history.rates |= {(table, row["id"]): (row["rate"], row["burst"]) for row in rows if row["rate"] is not None}
     return history
@@ -89,7 +91,7 @@ def _event(record: asyncpg.Record) -> Event:
             return RunnerChanged(
                 order=order, committed=record["committed"], incarnation=row["id"], runner=row["runner"],
                 old=old and old["state"], new=row["state"], cause=row.get("cause"),
-                lease_until=_seconds(row["lease_until"]),
+                lease_until=_seconds(row["lease_until"]), hostname=row.get("hostname", ""),
             )  # fmt: skip
         case "taint":
             return Tainted(

@@ -76,6 +76,8 @@ class RunnerChanged:
     new: str
     cause: str | None = None
     lease_until: float = 0.0
+    hostname: str = ""
+    """Of its pod, or of the machine from which it dials a gateway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +172,8 @@ class History:
     pools: dict[str, int] = field(default_factory=dict)
     leads: dict[str, int] = field(default_factory=dict)
     """The group that leads a pool."""
+    runners: dict[int, str] = field(default_factory=dict)
+    """Names of Runners that are there in the end: of those in pods only the last ones."""
     key_limits: dict[int, int] = field(default_factory=dict)
     rates: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
     """Rate and burst of a bucket."""

@@ -102,4 +102,5 @@ async def silence(scene: Scene) -> None:
 
 async def forget_gateways(scene: Scene) -> None:
     """As a router that was restarted: who has a connection hears nothing more, who makes a new one does."""
+    scene.hit += scene.diallers
     scene.stage.front.forget()

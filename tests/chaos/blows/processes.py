@@ -21,7 +21,9 @@ POISON = "SELECT EXISTS (SELECT FROM paceline.dead WHERE id = $1 AND cause = 'Po
 
 async def kill_runner(scene: Scene) -> None:
     _signal(await _caught(scene), signal.SIGKILL)
-    scene.draw.choice(scene.stage.diallers).kill()
+    dialler = scene.draw.choice(scene.stage.diallers)
+    scene.hit.append(dialler.name)
+    dialler.kill()
 
 
 async def stop_runner(scene: Scene) -> None:
@@ -41,6 +43,7 @@ async def _caught(scene: Scene) -> list[int]:
         pids = node.pids(scene.stage.namespace, pod) if node else []
         _signal(pids, signal.SIGSTOP)
         if pids and pod in await scene.busy_pods():
+            scene.hit.append(pod)
             return pids
         _signal(pids, signal.SIGCONT)
 
@@ -76,10 +79,12 @@ async def _standby(scene: Scene) -> Seat:
 
 
 async def kill_gateway(scene: Scene) -> None:
+    scene.hit += scene.diallers
     scene.draw.choice(scene.stage.gateways).kill()
 
 
 async def stop_gateway(scene: Scene) -> None:
+    scene.hit += scene.diallers
     await _stopped(scene.draw.choice(scene.stage.gateways), asyncio.sleep(GATEWAY_SECONDS))
 
 
@@ -105,6 +110,7 @@ async def jump(scene: Scene) -> None:
 async def kill_by_payload(scene: Scene) -> None:
     """Who takes it is lost; after two the queue has understood."""
     job = await scene.producers.put(deadly(scene.producers.next_number()))
+    scene.deadly.append(job)
 
     async def poison() -> bool:
         return bool(await scene.stage.database.value(POISON, job))

@@ -31,6 +31,15 @@ class Scene:
     draw: random.Random
     stopped: dict[int, float] = field(default_factory=dict)
     """Runners' processes that were sent SIGSTOP, and when."""
+    hit: list[str] = field(default_factory=list)
+    """Pods and diallers that it is done to: written down before it is done."""
+    deadly: list[int] = field(default_factory=list)
+    """Jobs that kill whoever claims them."""
+
+    @property
+    def diallers(self) -> list[str]:
+        """All who depend on a gateway: they may change from one to the other at any time."""
+        return [seat.name for seat in self.stage.diallers]
 
     async def busy_pods(self) -> list[str]:
         """Those that work and have a process here; none where nobody can be asked: a second fault may be in the way."""

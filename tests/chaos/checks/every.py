@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from chaos.checks import answers, calm, kept, standing
+from chaos.checks import answers, calm, cheap, kept, standing
 from chaos.record import Record
 from history.checks import ends, handlers, turns
 from history.checks.every import CHECKS as OF_A_HISTORY
@@ -16,6 +16,7 @@ ELSEWHERE = (ends.all_kept, handlers.clean_exits, turns.in_turn)
 CHECKS: tuple[Check, ...] = (
     kept.told_is_there, kept.asked_again_made_once, answers.one_answer, answers.true_answers,
     calm.interrupted_by_a_fault, standing.got_over, standing.no_crash, standing.epochs_grow, standing.true_in_the_end,
+    cheap.claims_stay_cheap,
 )  # fmt: skip
 HANGS = 10.0
 """Seconds around an outage in which a transaction may hold its locks for longer than the check of turns explains."""

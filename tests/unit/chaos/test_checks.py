@@ -1,17 +1,21 @@
 """The checker: it finds nothing in a good run, and every kind of violation in one that is spoilt."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chaos.checks.every import CHECKS, violations
-from chaos.faults import Fault
-from chaos.record import Answer, Injected, Record, Seen, Standing
-from chaos.report import blame, lines, picture, summary, table, totals
+from chaos.faults import ABOUT, Fault
+from chaos.plan import make_plan
+from chaos.record import Answer, Cost, Injected, Record, Seen, Standing
+from chaos.report import Setting, blame, lines, picture, summary, table, totals, write
 from chaos.seats import Ended
-from unit.history.good import FIRST, SECOND, Story, good
+from unit.history.good import FIRST, SECOND, STANDBY, Story, good
 
 CALLED, LOST = 30, 31
 """Jobs of callers."""
@@ -40,9 +44,11 @@ def run_of(story: Story) -> Record:
     story.claim(LOST, FIRST, 31)
     story.leave(LOST, "dead", "Poison", mark=None, losses=1)
     story.register(FIRST, "z", "a", on=True, cause="PodGone", lease_until=story.clock)
-    killed = Injected(fault=Fault.RUNNER_KILL, round=0, began=BEFORE, over=AFTER, recovered=AFTER + 2)
+    killed = Injected(
+        fault=Fault.RUNNER_KILL, round=0, began=BEFORE, over=AFTER, recovered=AFTER + 2, hit=["pod-1", "dial-poll"]
+    )  # fmt: skip
     return Record(
-        history=story.history(),
+        history=story.history(runners={SECOND * 10: "dial-poll"}),
         injected=[killed, Injected(fault=Fault.BAD_CRON, round=1, began=1100, over=1101, recovered=1101.5)],
         answers=[
             Answer(n=CALLED, at=1009, status=200, job=CALLED, result={"n": CALLED}),
@@ -62,6 +68,10 @@ def run_of(story: Story) -> Record:
             Ended(name="pod led-1", code=0, killed=False),
         ],
         standing=[Standing(group="led", told={"pods": 2}, there={"pods": 2})],
+        costs=[
+            Cost(when="before", pool="shared", jobs=50, rows=301, buffers=800),
+            Cost(when="after", pool="shared", jobs=50, rows=400, buffers=2400),
+        ],
     )
 
 
@@ -153,6 +163,46 @@ def lost_long_after_a_fault(story: Story, record: Record) -> None:
     story.change(40, state="r", incarnation=None, losses=1)
 
 
+@spoils("interrupted_by_a_fault", "job 2 was handed back while nothing had happened that may do so")
+def handed_back_by_a_pod_that_was_not_hit(_: Story, record: Record) -> None:
+    record.injected[0].hit = ["pod-4", "dial-poll"]
+
+
+@spoils("interrupted_by_a_fault", "job 3 was lost while nothing had happened that may do so")
+def lost_by_a_dialler_that_was_not_hit(_: Story, record: Record) -> None:
+    record.injected[0].hit = ["pod-1", "dial-socket"]
+
+
+@spoils("interrupted_by_a_fault", "job 3 was lost while nothing had happened that may do so")
+def lost_by_one_that_never_had_the_job_that_kills(_: Story, record: Record) -> None:
+    record.injected[0].fault, record.injected[0].hit, record.injected[0].deadly = Fault.PAYLOAD_KILLS, [], [1]
+
+
+@spoils("claims_stay_cheap", "a claim of 50 jobs in shared after the faults touched 401 rows")
+def touches_what_it_does_not_take(_: Story, record: Record) -> None:
+    record.costs[1] = replace(record.costs[1], rows=401)
+
+
+@spoils("claims_stay_cheap", "a claim in shared touches 2401 pages, and 800 before the first fault")
+def touches_ever_more_pages(_: Story, record: Record) -> None:
+    record.costs[1] = replace(record.costs[1], buffers=2401)
+
+
+@spoils("claims_stay_cheap", "what a claim costs is known of ['shared'] before and [] after")
+def not_counted_in_the_end(_: Story, record: Record) -> None:
+    record.costs.pop()
+
+
+@spoils("claims_stay_cheap", "what a claim costs is known of [] before and [] after")
+def never_counted(_: Story, record: Record) -> None:
+    record.costs.clear()
+
+
+@spoils("claims_stay_cheap", "a claim in shared after the faults took nothing of what waited")
+def takes_nothing(_: Story, record: Record) -> None:
+    record.costs[1] = replace(record.costs[1], jobs=0, rows=0)
+
+
 @spoils("got_over", "bad-cron in round 1: it was taken")
 def not_refused(_: Story, record: Record) -> None:
     record.injected[1].faulty = "it was taken"
@@ -204,6 +254,23 @@ def test_a_caller_whose_gateway_was_killed_may_be_left_without_a_word() -> None:
     assert violations(record) == []
 
 
+@pytest.mark.parametrize("fault", [Fault.POSTGRES_RESTART, Fault.HALF_OPEN_DATABASE])
+def test_a_fault_of_the_database_may_interrupt_anybody(fault: Fault) -> None:
+    record = run_of(good())
+    record.injected[0].fault, record.injected[0].hit = fault, []
+    assert violations(record) == []
+
+
+def test_a_job_that_kills_may_interrupt_what_whoever_claimed_it_has() -> None:
+    record = run_of(good())
+    record.injected[0].fault, record.injected[0].hit, record.injected[0].deadly = Fault.PAYLOAD_KILLS, [], [1, 3]
+    assert violations(record) == [], "1 was claimed by the first, 3 by the second"
+
+
+def test_only_what_may_interrupt_is_aimed_at_somebody() -> None:
+    assert {about.interrupts for about in ABOUT.values() if about.aimed} == {True}
+
+
 def test_turns_are_not_asked_of_a_database_that_hung() -> None:
     story = good()
     story.change(50, priority=9)
@@ -237,6 +304,35 @@ def test_the_table_says_what_was_done_how_long_it_took_and_what_was_found() -> N
     drawn = picture(lines(record, found))
     assert ">runner-kill<" in drawn
     assert ">6.0<" in drawn
+
+
+def test_changes_of_leader_and_of_size_are_told() -> None:
+    story = good()
+    record = run_of(story)
+    assert totals(record)["changes of leader"] == 0
+    assert totals(record)["changes of size"] == 0
+    story.lead(None, 2)
+    story.lead(STANDBY, 3)
+    record.seen += [Seen(group="shared", at=1, generation=1, epoch=None, leader=None, size=n) for n in (1, 1, 3, 2)]
+    record.seen.insert(-1, Seen(group="led", at=1, generation=1, epoch=None, leader=None, size=2))
+    record.seen.insert(-1, Seen(group="shared", at=1, generation=1, epoch=None, leader=None))
+    assert totals(record)["changes of leader"] == 1
+    assert totals(record)["changes of size"] == 2
+
+
+def test_the_results_say_when_and_where_they_were_made_and_of_what(tmp_path: Path) -> None:
+    record = run_of(good())
+    record.versions["postgres"] = "16.4"
+    setting = Setting(
+        date=datetime(2026, 11, 19, 8, tzinfo=UTC), commit="abc", machine={"cores": 2}, versions={"python": "3.11"}
+    )
+    found = json.loads(write(make_plan(7, 0.1), record, [], tmp_path, setting).read_text())
+    assert (found["date"], found["commit"], found["machine"]) == ("2026-11-19T08:00:00Z", "abc", {"cores": 2})
+    assert found["versions"] == {"python": "3.11", "postgres": "16.4"}
+    assert found["claims"][1] == {"when": "after", "pool": "shared", "jobs": 50, "rows": 400, "buffers": 2400}
+    page = (tmp_path / "chaos.md").read_text()
+    assert "with commit abc. Machine: cores 2. Versions: python 3.11, postgres 16.4." in page
+    assert "| shared | after | 50 | 400 | 2400 |" in page
 
 
 def test_a_violation_in_the_history_counts_for_the_fault_before_it() -> None:

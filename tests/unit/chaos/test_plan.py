@@ -7,7 +7,7 @@ import pytest
 from chaos.blows.every import AFTERWARDS, BLOWS
 from chaos.faults import ABOUT, QUICK, Fault
 from chaos.plan import make_plan
-from chaos.work import FIXED, LED, SHARED, batches, calls
+from chaos.work import KEY_RATE, KIND_RATE, POOLS, batches, calls
 
 SEEDS = range(20)
 
@@ -70,17 +70,24 @@ def test_jobs_are_of_all_sorts_and_the_same_for_the_same_seed() -> None:
     assert some("ledger") == some("ledger")
     assert some("ledger") != some("http")
     jobs = [each for batch in itertools.islice(batches(5, "x", itertools.count(), 5.0), 200) for each in batch.jobs]
-    assert {each.pool for each in jobs} == {SHARED, LED, FIXED}
-    assert {each.job.kind for each in jobs} == {"quick", "slow", "blocking", "threaded", "metered"}
+    assert {each.pool for each in jobs} == set(POOLS)
+    assert [each.n for each in jobs] == list(range(len(jobs)))
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_each_pool_has_jobs_with_keys_rates_delays_and_retries(pool: str) -> None:
+    """Also the one with a leader, and the one whose jobs are claimed by way of a gateway too."""
+    drawn = itertools.islice(batches(5, "x", itertools.count(), 5.0), 200)
+    jobs = [each for batch in drawn for each in batch.jobs if each.pool == pool]
+    assert {each.job.kind for each in jobs} == {"quick", "slow", "blocking", "threaded", KIND_RATE[0]}
     for what in (
         [each for each in jobs if each.job.key_limit],
-        [each for each in jobs if each.job.key == "tide"],
+        [each for each in jobs if each.job.key == KEY_RATE[0]],
         [each for each in jobs if each.job.delay],
         [each for each in jobs if each.expected.outcome == "Failed"],
         [each for each in jobs if each.expected.tries and each.expected.outcome == "d"],
     ):
         assert what
-    assert [each.n for each in jobs] == list(range(len(jobs)))
 
 
 def test_calls_are_with_and_without_a_key_and_some_fail() -> None:

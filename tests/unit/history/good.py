@@ -129,7 +129,7 @@ def good() -> Story:
     """Two runners and a leader; jobs that are done, lost, handed back, failed, keyed, metered and led."""
     story = Story()
     for incarnation in (FIRST, SECOND, LEADER, STANDBY):
-        story.register(incarnation)
+        story.register(incarnation, hostname=f"pod-{incarnation}")
     story.lead(LEADER, 1)
     for job in (1, 2, 3):
         story.change(job)
