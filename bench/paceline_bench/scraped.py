@@ -17,5 +17,15 @@ def total(text: str, name: str, wanted: Mapping[str, str] | None = None) -> floa
     )
 
 
+def by(text: str, name: str, label: str) -> dict[str, float]:
+    """All series of a name, by what one of their labels says."""
+    found: dict[str, float] = {}
+    for series, labels, value in LINE.findall(text):
+        if series == name:
+            what = dict(LABEL.findall(labels)).get(label, "")
+            found[what] = found.get(what, 0.0) + float(value)
+    return found
+
+
 def _fits(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
     return all(re.fullmatch(pattern, labels.get(name, "")) for name, pattern in wanted.items())

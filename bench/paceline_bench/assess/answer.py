@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from paceline_bench.assess.decide import SLOW, SOON, Decision, Size, Verdict, backs_up, behind
+from paceline_bench.assess.decide import SLOW, SOON, Decision, Size, Verdict, backs_up, unwritten
 from paceline_bench.assess.plan import WAYS, Way, told
-from paceline_bench.assess.seen import Seen
+from paceline_bench.assess.seen import Gap, Seen
 from paceline_bench.assess.tables import NOTHING, ms, row, table
 from paceline_bench.measure import number
 
 ANSWERS: Final = {
-    Verdict.KEPT: "no", Verdict.SLOW: "consider", Verdict.BACKLOG: "consider", Verdict.BEYOND: "not decided above",
+    Verdict.KEPT: "no", Verdict.FEW: "no: more runners", Verdict.SLOW: "consider", Verdict.BACKLOG: "consider",
+    Verdict.BEYOND: "not decided above", Verdict.UNKNOWN: "not decided above",
 }  # fmt: skip
 
 
@@ -19,33 +20,41 @@ def answer(decision: Decision) -> list[str]:
     sizes = decision.sizes
     if not sizes:
         return ["**Nothing was decided**: no rate was measured."]
-    lines = [_sentence(decision, sizes), ""]
+    lines = [" ".join(_sentences(sizes)), ""]
     lines += table(["runners", "a message queue?", "some way keeps up to", "the quickest there", "what stops it above"])
     lines += [row(_size(each)) for each in sizes]
     return lines
 
 
-def _sentence(decision: Decision, sizes: Sequence[Size]) -> str:
-    first, last = sizes[0].runners, sizes[-1].runners
-    if (needed := decision.needed_from) is not None:
-        before = [each.runners for each in sizes if each.runners < needed]
-        good = f"**No message queue up to {before[-1]:,} runners.** " if before else ""
-        return f"{good}**Consider one from {needed:,} runners on**: there no way kept up at every rate that was tried."
-    if beyond := [each for each in sizes if each.limit is Verdict.BEYOND]:
-        upto = ", ".join(f"{each.runners:,} runners {_upto(each)}" for each in beyond)
-        return (
-            f"**Not decided for every rate**: no message queue is needed as far as some way kept up ({upto}). Above "
-            "that no processor was left, or the way never gets there: this speaks neither for a message queue nor "
-            "against one."
+def _sentences(sizes: Sequence[Size]) -> Iterator[str]:
+    """Each verdict that there is, for those whom it is about."""
+    if fine := [each for each in sizes if each.fine]:
+        slowest = max(each.p95 or 0 for each in fine)
+        yield (
+            f"**No message queue with {_runners(fine)}**: some way kept up at every rate that so many could do, with "
+            f"95 of 100 claims within {ms(slowest)} at the highest."
         )
-    return (
-        f"**No message queue, from {first:,} to {last:,} runners**: with each number of them some way kept up at every "
-        f"rate, with 95 of 100 claims within {ms(max(each.p95 or 0 for each in sizes))} at the highest."
-    )
+    if needed := [each for each in sizes if each.queue]:
+        yield (
+            f"**Consider one with {_runners(needed)}**: above {_upto(needed)} no way kept up, though processors were "
+            "left."
+        )
+    if beyond := [each for each in sizes if not each.fine and not each.queue]:
+        yield (
+            f"**Not decided with {_runners(beyond)}**: no message queue is needed up to {_upto(beyond)}. Above that "
+            "no processor was left, or nothing could be measured, which speaks neither for a message queue nor against "
+            "one."
+        )
 
 
-def _upto(size: Size) -> str:
-    return "at no rate" if size.rate is None else f"up to {told(size.rate)}"
+def _runners(sizes: Sequence[Size]) -> str:
+    *some, last = [f"{each.runners:,}" for each in sizes]
+    return f"{', '.join(some)} and {last} runners" if some else f"{last} runners"
+
+
+def _upto(sizes: Sequence[Size]) -> str:
+    rates = dict.fromkeys("no rate" if each.rate is None else told(each.rate) for each in sizes)
+    return f"{', '.join(rates)}{' in turn' if len(rates) > 1 else ''}"
 
 
 def _size(size: Size) -> list[str]:
@@ -67,13 +76,18 @@ def again(decision: Decision) -> Iterator[str]:
         yield from _grid(decision, "What each way does with the queue full: look again well before", flat)
 
 
-def _first(cell: Seen | None) -> str:
+def _first(cell: Seen | Gap | None) -> str:
     if cell is None:
         return f"nowhere did claims take more than {ms(SLOW)}, or the backlog grow"
-    slow = [f"95 of 100 claims took up to {ms(cell.claim_p95)}"] if cell.claim_p95 > SLOW else []
-    grew = [f"the backlog grew by {behind(cell):,} of {cell.due:,} jobs"] if backs_up(cell) else []
+    where = f"first with {cell.runners:,} runners at {told(cell.rate)}"
+    if isinstance(cell, Gap):
+        return f"{where}: could not be measured"
+    said = [f"95 of 100 claims took up to {ms(cell.claim_p95)}"] if cell.claim_p95 > SLOW else []
+    if backs_up(cell):
+        waiting = cell.backlog_last - cell.backlog_first
+        said.append(f"of {cell.due:,} jobs {waiting:,} more waited to be claimed and {unwritten(cell):,} to be written")
     full = "; the machine was full" if cell.full else ""
-    return f"first with {cell.runners:,} runners at {told(cell.rate)}: {' and '.join(slow + grew)}{full}"
+    return f"{where}: {' and '.join(said)}{full}"
 
 
 def _grid(decision: Decision, title: str, shown: Mapping[tuple[Way, int], str]) -> Iterator[str]:

@@ -10,10 +10,9 @@ from paceline_bench.assess import page
 from paceline_bench.assess.pictures import draw_all
 from paceline_bench.assess.plan import Plan
 from paceline_bench.assess.results import NAME, Results
-from paceline_bench.assess.seen import Seen
+from paceline_bench.assess.seen import Gap, Seen
 from paceline_bench.assess.station import assess
 from paceline_bench.bench import Run
-from paceline_bench.measure import Missing
 from paceline_bench.plots import Draw
 from paceline_bench.report import RESULTS
 from paceline_dev.generated import drift_of, write_all
@@ -35,7 +34,7 @@ async def measure(run: Run, plan: Plan) -> Results:
     """Everything that is planned."""
     facts = machine.machine()  # before the run, whose writes would slow the disk down
     cells: list[Seen] = []
-    missing: list[Missing] = []
+    missing: list[Gap] = []
     async for each in assess(run, plan):
         if isinstance(each, Seen):
             cells.append(each)

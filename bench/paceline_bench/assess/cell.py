@@ -81,21 +81,25 @@ class Cells:
         wrote = [ms for at, ms in self._probe.lines(writes.WROTE) if before.clock <= at < after.clock]
         if not wrote:
             raise NotMeasuredError("not one small write came through")
+        if after.active < runners:
+            raise NotMeasuredError(f"{after.active} of {runners} runners were left")
         seconds = (after.at - before.at).total_seconds()
         asked, gateway = after.counts.since(before.counts), gated(self._place.way)
         first, last = samples.ends
         coordinators = 100 * (after.coordinators - before.coordinators) / seconds
         return Seen(
             way=self._place.way, runners=runners, rate=rate, seconds=seconds,
-            due=None if rate is None else after.begun - before.begun, jobs=waited["jobs"], done=done / seconds,
+            due=None if rate is None else after.due - before.due, jobs=waited["jobs"], done=done / seconds,
             claim_p50=waited["waited"][0], claim_p95=waited["waited"][1], claim_p99=waited["waited"][2],
             unclaimed=waited["unclaimed"], backlog_first=first, backlog_last=last,
             coordinator_cpu=coordinators if self._place.coordinators else None,
-            postgres_cpu=100 * (after.server - before.server) / seconds, machine_cpu=_share(before, after),
+            postgres_cpu=100 * (after.server - before.server) / seconds,
+            runners_cpu=100 * (after.runners - before.runners) / seconds, machine_cpu=_share(before, after),
             write_p50=percentile(wrote, 50), write_p99=percentile(wrote, 99),
             sync=(after.sync_time - before.sync_time) / max(1.0, after.syncs - before.syncs),
             gateway_write_p95=_writes(before, after) if gateway else None,
-            failed=int(_counter(before, after, "paceline_claims_failed_total") if gateway else asked.refused),
+            failed=_failed(before, after) if gateway else {"late": int(asked.refused)},
+            lost=None if gateway else int(asked.lost),
             errors=int(_counter(before, after, "paceline_http_requests_total", code="[45]..")) if gateway else None,
             empty=None if gateway else (asked.steps - asked.claimed) / max(done, 1),
             connections=max(samples.connections, default=0),
@@ -130,6 +134,17 @@ def _counter(before: Mark, after: Mark, name: str, **labels: str) -> float:
         scraped.total(later, name, labels) - scraped.total(earlier, name, labels)
         for earlier, later in zip(before.metrics, after.metrics, strict=True)
     )
+
+
+def _failed(before: Mark, after: Mark) -> dict[str, int]:
+    """Claims of all gateways that came to nothing, by why; what never happened is left out."""
+    found: dict[str, int] = {}
+    for earlier, later in zip(before.metrics, after.metrics, strict=True):
+        old, new = (scraped.by(text, "paceline_claims_failed_total", "reason") for text in (earlier, later))
+        for reason, count in new.items():
+            if more := int(count - old.get(reason, 0)):
+                found[reason] = found.get(reason, 0) + more
+    return found
 
 
 def _writes(before: Mark, after: Mark) -> float | None:

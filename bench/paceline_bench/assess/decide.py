@@ -1,12 +1,13 @@
 """The decision, from what was seen and nothing else: is a message queue needed, where, and when to look again."""
 
-from collections.abc import Collection, Iterable, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from paceline_bench.assess.plan import Way
-from paceline_bench.assess.seen import Seen
+from paceline_bench.assess.seen import Gap, Seen
 
 SLOW: Final = 5_000.0
 """Milliseconds that 95 of 100 claims may take: the trigger of the question."""
@@ -24,8 +25,15 @@ class Verdict(Enum):
     KEPT = "kept"
     SLOW = "claims take more than 5 s"
     BACKLOG = "the backlog grows"
+    UNKNOWN = "not measured"
     BEYOND = "more than this machine could do"
-    """No processor was left, or the way never reaches this rate: no queue makes processors."""
+    """No processor was left: no queue makes processors."""
+    FEW = "more than so few runners can do"
+    """Processors were left, and the same way keeps up with more runners: they are what is missing."""
+
+
+LIMITS: Final = (Verdict.SLOW, Verdict.BACKLOG, Verdict.UNKNOWN, Verdict.BEYOND, Verdict.FEW)
+"""Where ways differ in what stops them, the first of these counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +52,13 @@ class Size:
 
     @property
     def queue(self) -> bool:
-        """Whether a message queue is to be considered: no way keeps up at a rate that its machine could do."""
+        """Whether a message queue is to be considered: no way keeps up, and neither processors nor runners are why."""
         return self.limit in (Verdict.SLOW, Verdict.BACKLOG)
+
+    @property
+    def fine(self) -> bool:
+        """Whether none is needed, at any rate that was tried."""
+        return self.limit in (Verdict.KEPT, Verdict.FEW)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,34 +66,34 @@ class Decision:
     """The answer."""
 
     sizes: tuple[Size, ...]
-    first: Mapping[Way, Seen | None]
-    """For each way the smallest cell in which it does not keep up, for whatever reason; None: there is none."""
+    first: Mapping[Way, Seen | Gap | None]
+    """For each way the smallest cell in which it does not keep up, or was not measured; None: there is none."""
     headroom: Mapping[tuple[Way, int], int | None]
     """For each way and size the highest rate up to which 95 of 100 claims take less than a second; None: none."""
     saturation: Mapping[tuple[Way, int], float]
     """Jobs a minute with the queue full, by way and size."""
 
-    @property
-    def needed_from(self) -> int | None:
-        """The fewest runners at which a message queue is to be considered; None: it was never so."""
-        return next((each.runners for each in self.sizes if each.queue), None)
-
 
 def backs_up(cell: Seen) -> bool:
     """Whether more and more jobs wait, to be claimed or to be written at all. Flat out it is we who keep it full."""
-    return cell.due is not None and behind(cell) > max(FEW, GROWTH * cell.due)
+    return grows(cell, cell.backlog_last - cell.backlog_first + unwritten(cell))
 
 
-def behind(cell: Seen) -> int:
-    """How many more waited at the end than at the beginning."""
-    return cell.backlog_last - cell.backlog_first + (cell.due or cell.jobs) - cell.jobs
+def unwritten(cell: Seen) -> int:
+    """Jobs that came, and that the database had not taken."""
+    return (cell.due or cell.jobs) - cell.jobs
+
+
+def grows(cell: Seen, by: int) -> bool:
+    """Whether so many jobs are more than chance."""
+    return cell.due is not None and by > max(FEW, GROWTH * cell.due)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A cell at a rate, and what it says."""
 
-    cell: Seen
+    cell: Seen | Gap
     verdict: Verdict
 
     @property
@@ -90,30 +103,44 @@ class Judged:
         return self.cell.rate
 
     @property
-    def place(self) -> tuple[Way, int]:
-        """Which way, and how many."""
-        return self.cell.way, self.cell.runners
+    def p95(self) -> float:
+        """Of its claims; what was not measured may have taken for ever."""
+        return math.inf if isinstance(self.cell, Gap) else self.cell.claim_p95
 
 
-def judge(cell: Seen, saturation: float | None) -> Verdict:
-    """One cell; `saturation` is what its way does in a minute with the queue full, None where that was not tried."""
-    if cell.claim_p95 <= SLOW and not backs_up(cell):
+def judge(cell: Seen | Gap, more: bool) -> Verdict:
+    """One cell; `more`: the same way keeps up at this rate with more runners."""
+    if isinstance(cell, Gap):
+        return Verdict.UNKNOWN
+    if keeps_up(cell):
         return Verdict.KEPT
-    if cell.full or (cell.rate is not None and saturation is not None and cell.rate >= saturation):
+    if cell.full:
         return Verdict.BEYOND
+    if more:
+        return Verdict.FEW
     return Verdict.SLOW if cell.claim_p95 > SLOW else Verdict.BACKLOG
 
 
-def decide(cells: Iterable[Seen]) -> Decision:
-    """All of them together."""
-    every = sorted(cells, key=lambda each: (each.runners, each.rate or 0))
-    saturation = {(each.way, each.runners): 60 * each.done for each in every if each.rate is None}
-    judged = [Judged(each, judge(each, saturation.get((each.way, each.runners)))) for each in every if each.rate]
+def keeps_up(cell: Seen) -> bool:
+    """Whether claims are soon enough, and no more jobs wait in the end than in the beginning."""
+    return cell.claim_p95 <= SLOW and not backs_up(cell)
+
+
+def decide(cells: Sequence[Seen], gaps: Sequence[Gap] = ()) -> Decision:
+    """All of them together; what could not be measured stands in the way of a good answer."""
+    every: list[Seen | Gap] = sorted([*cells, *gaps], key=lambda each: (each.runners, each.rate or 0))
+    kept = [each for each in cells if each.rate and keeps_up(each)]
+
+    def judged_one(cell: Seen | Gap) -> Judged:
+        alike = (each for each in kept if (each.way, each.rate) == (cell.way, cell.rate))
+        return Judged(cell, judge(cell, any(each.runners > cell.runners for each in alike)))
+
+    judged = [judged_one(each) for each in every if each.rate]
     return Decision(
         sizes=tuple(_size(runners, judged) for runners in dict.fromkeys(each.cell.runners for each in judged)),
         first={way: _first(way, judged) for way in dict.fromkeys(each.way for each in every)},
-        headroom={place: _headroom(*place, judged) for place in dict.fromkeys(each.place for each in judged)},
-        saturation=saturation,
+        headroom={place: _headroom(place, judged) for place in dict.fromkeys(each.cell.place for each in judged)},
+        saturation={each.place: 60 * each.done for each in cells if each.rate is None},
     )
 
 
@@ -121,23 +148,22 @@ def _size(runners: int, judged: Iterable[Judged]) -> Size:
     here = [each for each in judged if each.cell.runners == runners]
     good = [each for each in here if each.verdict is Verdict.KEPT]
     rate, above = unbroken((each.rate for each in here), {each.rate for each in good})
-    keeping = (each.cell for each in good if each.rate == rate)
-    best = min(keeping, key=lambda each: each.claim_p95, default=None)
+    best = min((each for each in good if each.rate == rate), key=lambda each: each.p95, default=None)
     stopped = {each.verdict for each in here if each.rate == above}
-    worst = next((each for each in (Verdict.SLOW, Verdict.BACKLOG, Verdict.BEYOND) if each in stopped), Verdict.KEPT)
+    limit = next((each for each in LIMITS if each in stopped), Verdict.KEPT)
     return Size(
-        runners=runners, rate=rate, way=best.way if best else None, p95=best.claim_p95 if best else None, limit=worst
+        runners=runners, rate=rate, way=best.cell.way if best else None, p95=best.p95 if best else None, limit=limit
     )
 
 
-def _first(way: Way, judged: Iterable[Judged]) -> Seen | None:
+def _first(way: Way, judged: Iterable[Judged]) -> Seen | Gap | None:
     bad = (each.cell for each in judged if each.verdict is not Verdict.KEPT)
     return next((each for each in bad if each.way == way), None)
 
 
-def _headroom(way: Way, runners: int, judged: Iterable[Judged]) -> int | None:
-    here = [each for each in judged if each.place == (way, runners)]
-    soon = {each.rate for each in here if each.verdict is Verdict.KEPT and each.cell.claim_p95 < SOON}
+def _headroom(place: tuple[Way, int], judged: Iterable[Judged]) -> int | None:
+    here = [each for each in judged if each.cell.place == place]
+    soon = {each.rate for each in here if each.verdict is Verdict.KEPT and each.p95 < SOON}
     return unbroken((each.rate for each in here), soon)[0]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import aiohttp
+import psutil
 
 from paceline.testing.scratch import free_ports
 from paceline.tokens import Tokens
@@ -32,7 +33,7 @@ SHARE: Final = 250
 """So many runners share a process."""
 PATIENCE: Final = 300.0
 """Fifty processes begin on two cores that have other things to do."""
-REGISTERED: Final = "SELECT count(*) FROM paceline.incarnation WHERE state = 'a'"
+ACTIVE: Final = "SELECT count(*) FROM paceline.incarnation WHERE state = 'a'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,11 @@ class Fleet:
         for each in self.processes:
             each.require()
 
+    def cpu(self) -> float:
+        """The seconds that all of them have computed; none has a child that works."""
+        own = (psutil.Process(each.pid).cpu_times() for each in self.processes)
+        return sum(each.user + each.system for each in own)
+
     async def counts(self) -> Counts:
         """All together; those that poll say nothing, their gateway does."""
         if self.ports:
@@ -96,7 +102,7 @@ async def fleet(place: Place, runners: int) -> AsyncIterator[Fleet]:
 
             async def registered() -> bool:
                 found.require()
-                return bool(await connection.fetchval(REGISTERED) == runners)
+                return bool(await connection.fetchval(ACTIVE) == runners)
 
             await until(registered, f"{runners} runners")
         if not ports:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import math
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -65,9 +66,16 @@ def _payload() -> dict[str, JsonValue]:
 
 @dataclass(slots=True)
 class Begun:
-    """How many jobs somebody has wanted to enqueue."""
+    """How many jobs somebody has begun to enqueue, and when the next one comes."""
 
     jobs: int = 0
+    next: float = math.inf
+    pace: float = 0.0
+    """Jobs a second."""
+
+    def due(self, now: float) -> int:
+        """How many had come by then, those included that nobody found the time to begin."""
+        return self.jobs if now < self.next else self.jobs + 1 + int((now - self.next) * self.pace)
 
 
 async def paced(produce: Produce, rate: int, begun: Begun) -> None:
@@ -75,14 +83,15 @@ async def paced(produce: Produce, rate: int, begun: Begun) -> None:
 
     A slow answer does not hold up the next: jobs just come.
     """
-    pace = random.Random(0)  # noqa: S311 -- no secret; the same for everybody
-    due, sent = time.monotonic(), set[asyncio.Future[None]]()
+    chance = random.Random(0)  # noqa: S311 -- no secret; the same for everybody
+    begun.next, begun.pace = time.monotonic(), rate / 60
+    sent = set[asyncio.Future[None]]()
     try:
         while True:
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            await asyncio.sleep(max(0.0, begun.next - time.monotonic()))
             sent.add(asyncio.ensure_future(produce(1)))
             begun.jobs += 1
-            due += pace.expovariate(rate / 60)
+            begun.next += chance.expovariate(begun.pace)
             over = {each for each in sent if each.done()}
             sent -= over
             for each in over:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import psutil
 
-from paceline_bench.assess.fleet import Counts, Fleet
+from paceline_bench.assess.fleet import ACTIVE, Counts, Fleet
 from paceline_bench.assess.load import Begun
 from paceline_bench.assess.place import Place, cpu
 
@@ -42,7 +42,7 @@ SELECT (SELECT count(*) FROM paceline.history WHERE finished_at >= $1 AND finish
      + (SELECT count(*) FROM paceline.history_late WHERE finished_at >= $1 AND finished_at < $2)"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """One moment. The database's own numbers come first: whoever is asked next takes its time."""
 
@@ -50,16 +50,19 @@ class Mark:
     """By the database's clock."""
     clock: float
     """By that of this machine."""
-    begun: int
-    """Jobs that somebody has wanted to enqueue."""
+    due: int
+    """Jobs that have come, those included that nobody has begun to enqueue."""
     wal: float
     syncs: float
     sync_time: float
     server: float
     """Seconds of processors so far."""
     coordinators: float
+    runners: float
     machine: tuple[float, float]
     """Seconds of all cores: busy ones, and all."""
+    active: int
+    """Runners whose registration lives."""
     counts: Counts
     metrics: Sequence[str]
     """What each gateway says."""
@@ -69,11 +72,12 @@ async def mark(place: Place, crew: Fleet, begun: Begun, connection: "asyncpg.Con
     """Now."""
     row = await connection.fetchrow(STATE)
     assert row is not None
-    clock, jobs = time.time(), begun.jobs
-    server, coordinators, machine = cpu(place.server), cpu(*place.coordinators), busy()
+    clock, due, machine = time.time(), begun.due(time.monotonic()), busy()
     return Mark(
-        row["at"], clock, jobs, row["wal"], row["syncs"], row["sync_time"], server, coordinators, machine,
-        await crew.counts(), [await door.metrics() for door in place.doors],
+        at=row["at"], clock=clock, due=due, wal=row["wal"], syncs=row["syncs"], sync_time=row["sync_time"],
+        server=cpu(place.server), coordinators=cpu(*place.coordinators), runners=crew.cpu(), machine=machine,
+        active=await connection.fetchval(ACTIVE), counts=await crew.counts(),
+        metrics=[await door.metrics() for door in place.doors],
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from paceline_bench.assess.answer import again, answer
-from paceline_bench.assess.decide import FEW, GROWTH, SLOW, backs_up, decide
+from paceline_bench.assess.decide import FEW, GROWTH, SLOW, decide, grows, unwritten
 from paceline_bench.assess.load import DEPTH
 from paceline_bench.assess.plan import REAL
 from paceline_bench.assess.results import Results
@@ -21,7 +21,7 @@ SHORT: Final = "\n**From a shortened run: a first impression, not a result.**"
 
 def render(results: Results) -> str:
     """The whole page."""
-    cells, decision = results.cells, decide(results.cells)
+    cells, decision = results.cells, decide(results.cells, results.missing)
     parts = [
         [words("head"), *([SHORT] if results.quick else [])],
         [f"Measured {results.date[:10]} (UTC), {_machine(results)}."],
@@ -60,7 +60,9 @@ def _machine(results: Results) -> str:
 def _triggers(cells: Sequence[Seen]) -> Iterator[str]:
     """Those that the question named, one by one."""
     paced = [each for each in cells if each.rate is not None]
-    slow, growing = [each for each in paced if each.claim_p95 > SLOW], [each for each in paced if backs_up(each)]
+    slow = [each for each in paced if each.claim_p95 > SLOW]
+    unwritten_ones = [each for each in paced if grows(each, unwritten(each))]
+    waiting = [each for each in paced if grows(each, each.backlog_last - each.backlog_first)]
     yield "The triggers that the question named:"
     yield ""
     yield from table(["trigger", "in this run", "who tells you"])
@@ -70,8 +72,12 @@ def _triggers(cells: Sequence[Seen]) -> Iterator[str]:
         "[PacelineClaimLatency](runbooks/PacelineClaimLatency.md)",
     ])  # fmt: skip
     yield row([
-        "the database's write queue backs up", _of(growing, paced),
-        "`paceline_db_write_seconds`, and [PacelineQueueLag](runbooks/PacelineQueueLag.md) for the jobs that wait",
+        "the database's write queue backs up: jobs come faster than they can be written", _of(unwritten_ones, paced),
+        "`paceline_db_write_seconds`",
+    ])  # fmt: skip
+    yield row([
+        "the same behind it: more and more jobs wait to be claimed", _of(waiting, paced),
+        "[PacelineQueueLag](runbooks/PacelineQueueLag.md)",
     ])  # fmt: skip
     yield row([
         "the coordinator must be scaled out", _scaled(cells),

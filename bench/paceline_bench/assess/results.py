@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Self
 
 from paceline_bench.assess.plan import WAYS, told
-from paceline_bench.assess.seen import Seen
-from paceline_bench.measure import Missing, number
+from paceline_bench.assess.seen import Gap, Seen
+from paceline_bench.assess.tables import reasons
+from paceline_bench.measure import number
 
 NAME: Final = "assess"
 
@@ -21,7 +22,7 @@ class Results:
     quick: bool
     """Whether something was left out or cut short."""
     cells: Sequence[Seen]
-    missing: Sequence[Missing]
+    missing: Sequence[Gap]
     settings: Mapping[str, object]
     versions: Mapping[str, str]
     machine: Mapping[str, object]
@@ -34,7 +35,7 @@ class Results:
             date=said["date"],
             quick=said["quick"],
             cells=[Seen.from_json(each) for each in said["cells"]],
-            missing=[Missing(**each) for each in said["missing"]],
+            missing=[Gap(**each) for each in said["missing"]],
             settings=said["settings"],
             versions=said["versions"],
             machine=said["machine"],
@@ -48,7 +49,7 @@ class Results:
             "date": self.date,
             "quick": self.quick,
             "cells": [each.as_json() for each in ordered],
-            "missing": [{"name": each.name, "reason": each.reason} for each in self.missing],
+            "missing": [asdict(each) for each in self.missing],
             "settings": dict(self.settings),
             "versions": dict(self.versions),
             "machine": dict(self.machine),
@@ -71,4 +72,6 @@ def _shown(cell: Seen, name: str) -> str:
         return told(value)
     if name == "way":
         return WAYS[cell.way]
+    if isinstance(value, Mapping):
+        return reasons(value)
     return "" if value is None else number(value)

@@ -1,12 +1,13 @@
 """The sections of the page with what was measured: the four metrics of the question, and what else it costs."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from paceline_bench.assess.pictures import pictures
 from paceline_bench.assess.plan import WAYS, Way, gated, real, told
 from paceline_bench.assess.seen import Seen
-from paceline_bench.assess.tables import NOTHING, by_size, ms, optional, row, table
+from paceline_bench.assess.tables import NOTHING, by_size, ms, optional, reasons, row, table
 from paceline_bench.assess.words import words
 from paceline_bench.measure import number
 
@@ -20,9 +21,12 @@ def metrics(cells: Sequence[Seen]) -> Iterator[str]:
     peak = rates[-1] if rates else None
     yield f"### 1. Coordinator CPU under runner load ({told(peak)})"
     yield ""
-    yield "The coordinator (both gateways together, or PgBouncer) / PostgreSQL, in per cent of a core:"
+    yield (
+        "The coordinator (both gateways together, or PgBouncer) / PostgreSQL / runners, in per cent of a core; "
+        "everything on the machine, in per cent of all cores:"
+    )
     yield ""
-    yield from by_size(cells, peak, lambda each: f"{optional(each.coordinator_cpu)} / {number(each.postgres_cpu)}")
+    yield from by_size(cells, peak, _used)
     yield from _pictures([shown[what].file for what in ("coordinator_cpu", "postgres_cpu") if what in shown], cells)
     yield f"### 2. Database write latency during peak ({told(peak)})"
     yield ""
@@ -43,6 +47,11 @@ def metrics(cells: Sequence[Seen]) -> Iterator[str]:
     yield ""
 
 
+def _used(cell: Seen) -> str:
+    parts = optional(cell.coordinator_cpu), number(cell.postgres_cpu), number(cell.runners_cpu)
+    return f"{' / '.join(parts)}; {number(cell.machine_cpu)}"
+
+
 def _claims(cell: Seen) -> str:
     left = f" ({cell.unclaimed:,} not claimed)" if cell.unclaimed else ""
     return f"{ms(cell.claim_p50)} / {ms(cell.claim_p95)} / {ms(cell.claim_p99)}{left}"
@@ -55,7 +64,7 @@ def _failed(cells: Sequence[Seen]) -> Iterator[str]:
         own = [each for each in cells if each.way == way]
         if own:
             errors = number(sum(each.errors or 0 for each in own)) if gated(way) else NOTHING
-            failed = number(sum(each.failed for each in own))
+            failed = reasons(sum((Counter(each.failed) for each in own), Counter[str]()))
             yield row([name, number(sum(each.jobs for each in own)), failed, errors])
     yield ""
     yield words("in-vain")

@@ -4,11 +4,31 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Self
 
-from paceline_bench.assess.plan import Rate, Way
+from paceline_bench.assess.plan import WAYS, Rate, Way, told
 
 FULL: Final = 90.0
 """Per cent of all cores: above this the machine was full, and what is slow there is slow for want of processors."""
 DIGITS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A cell that could not be measured, and why."""
+
+    way: Way
+    runners: int
+    rate: Rate
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{WAYS[self.way]}, {self.runners:,} runners, {told(self.rate)}"
+
+    @property
+    def place(self) -> tuple[Way, int]:
+        """Which way, and how many."""
+        return self.way, self.runners
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +41,8 @@ class Seen:
     seconds: float
     """How long it was measured."""
     due: int | None
-    """Jobs that somebody wanted to enqueue meanwhile; None flat out, where it is as many as are taken."""
+    """Jobs that came meanwhile, those included that nobody found the time to enqueue; None flat out, where it is as
+    many as are taken."""
     jobs: int
     """Those that the database had taken."""
     done: float
@@ -40,6 +61,8 @@ class Seen:
     """Of all gateways, or of PgBouncer; None where runners ask the database itself."""
     postgres_cpu: float
     """Of the server with all its processes."""
+    runners_cpu: float
+    """Of all processes of runners."""
     machine_cpu: float
     """Of all cores together, whoever used them: 100 is a full machine."""
     write_p50: float
@@ -49,8 +72,10 @@ class Seen:
     """What it took on average to make the log durable, by the database's own statistics."""
     gateway_write_p95: float | None
     """Writes of the gateways, by their own histogram."""
-    failed: int
-    """Claims that came to nothing: by the gateways' own count; else results that came too late to count."""
+    failed: Mapping[str, int]
+    """Claims that came to nothing, by why: as gateways count them; else `late`, results that no longer counted."""
+    lost: int | None
+    """Leases that ended under runners at work; None where a gateway holds them."""
     errors: int | None
     """Requests that a gateway answered with an error."""
     empty: float | None
@@ -59,6 +84,11 @@ class Seen:
     """The most at once on the server, ours not counted."""
     wal: float
     """Bytes of write-ahead log for each job, from enqueue to history, with heartbeats and all."""
+
+    @property
+    def place(self) -> tuple[Way, int]:
+        """Which way, and how many."""
+        return self.way, self.runners
 
     @property
     def full(self) -> bool:

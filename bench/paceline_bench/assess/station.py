@@ -7,6 +7,7 @@ from typing import Final
 
 import aiohttp
 import asyncpg
+import psutil
 
 from paceline.errors import PacelineError
 from paceline.testing import PostgresServer
@@ -15,20 +16,21 @@ from paceline_bench.assess.fleet import fleet, said
 from paceline_bench.assess.load import producer
 from paceline_bench.assess.place import SERVER, place
 from paceline_bench.assess.plan import WAYS, Plan, Rate, Way, told
-from paceline_bench.assess.seen import Seen
+from paceline_bench.assess.seen import Gap, Seen
 from paceline_bench.bench import Run
 from paceline_bench.errors import NotMeasuredError
-from paceline_bench.measure import Missing
 from paceline_bench.process import Process, worker
 from paceline_bench.server import server_facts
 from paceline_bench.templates import Templates
 from paceline_bench.workers import writes
 
-BROKEN: Final = (PacelineError, aiohttp.ClientError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
-"""What a database or a gateway that has too much to do answers; TimeoutError is an OSError."""
+BROKEN: Final = (
+    PacelineError, aiohttp.ClientError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, psutil.Error,
+)  # fmt: skip
+"""What a database or a gateway that has too much to do answers, or no longer can; TimeoutError is an OSError."""
 
 
-async def assess(run: Run, plan: Plan) -> AsyncIterator[Seen | Missing]:
+async def assess(run: Run, plan: Plan) -> AsyncIterator[Seen | Gap]:
     """Everything that is planned; a station that fails costs its own cells."""
     stations = list(plan.stations())
     with PostgresServer.start(durable=True, settings=SERVER) as server:
@@ -46,7 +48,7 @@ async def assess(run: Run, plan: Plan) -> AsyncIterator[Seen | Missing]:
 
 async def _station(
     run: Run, server: PostgresServer, templates: Templates, plan: Plan, way: Way, runners: int, rates: Sequence[Rate]
-) -> AsyncIterator[Seen | Missing]:
+) -> AsyncIterator[Seen | Gap]:
     left = list(rates)
     try:
         async with place(server, templates, way, run.report) as here:
@@ -61,13 +63,9 @@ async def _station(
                         yield seen
                         left.pop(0)
     except NotMeasuredError as error:
-        for missing in _missing(way, runners, left, str(error)):
-            yield missing
+        for rate in left:
+            yield Gap(way, runners, rate, str(error))
     except BROKEN as error:
         sys.stderr.write(f"{way}, {runners} runners: {error!r}\n")  # may name a place, which no result does
-        for missing in _missing(way, runners, left, type(error).__name__):
-            yield missing
-
-
-def _missing(way: Way, runners: int, rates: Sequence[Rate], reason: str) -> list[Missing]:
-    return [Missing(f"{WAYS[way]}, {runners} runners, {told(rate)}", reason) for rate in rates]
+        for rate in left:
+            yield Gap(way, runners, rate, type(error).__name__)

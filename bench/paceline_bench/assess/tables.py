@@ -1,6 +1,6 @@
 """Tables over the number of runners, with a column for each way."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from paceline_bench.assess.plan import WAYS, Rate, real
@@ -39,6 +39,12 @@ def row(columns: Iterable[str]) -> str:
 def ms(value: float) -> str:
     """A time: 4.2 ms; 340 ms; 12.1 s."""
     return f"{number(value)} ms" if value < 1000 else f"{value / 1000:.3g} s"
+
+
+def reasons(counted: Mapping[str, int]) -> str:
+    """How many in all, and why: 17 (refused 2, undelivered 15)."""
+    why = ", ".join(f"{reason} {number(count)}" for reason, count in sorted(counted.items()) if count)
+    return f"{number(sum(counted.values()))}{f' ({why})' if why else ''}"
 
 
 def optional(value: float | None) -> str:

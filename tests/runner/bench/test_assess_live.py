@@ -6,11 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from paceline.testing import PostgresServer
-from paceline_bench.assess import cell, fleet, load, station
+from paceline_bench.assess import cell, fleet, load, look, station
 from paceline_bench.assess.plan import Plan, Rate, Way
-from paceline_bench.assess.seen import Seen
+from paceline_bench.assess.seen import Gap, Seen
 from paceline_bench.bench import Run
-from paceline_bench.measure import Missing
 from paceline_bench.process import Command
 from paceline_bench.templates import Templates
 from paceline_dev.progress import PlainReporter
@@ -25,7 +24,7 @@ async def templates(postgres: PostgresServer) -> AsyncIterator[Templates]:
         yield made
 
 
-async def _cells(postgres: PostgresServer, templates: Templates, way: Way, *rates: Rate) -> list[Seen | Missing]:
+async def _cells(postgres: PostgresServer, templates: Templates, way: Way, *rates: Rate) -> list[Seen | Gap]:
     run = Run(report=PlainReporter(io.StringIO()))
     return [each async for each in station._station(run, postgres, templates, SMALL, way, 3, rates)]
 
@@ -59,7 +58,8 @@ async def test_a_station_is_measured(
         assert 0 < each.write_p50 <= each.write_p99
         assert 200 < each.wal < 10**6
         assert each.connections > 0
-        assert each.failed == each.unclaimed == 0
+        assert sum(each.failed.values()) == each.unclaimed == (each.lost or 0) == 0
+        assert each.runners_cpu > 0
         assert each.postgres_cpu > 0
         assert 0 < each.machine_cpu <= 100
         assert (each.coordinator_cpu is None) is (way == "direct")
@@ -74,7 +74,17 @@ async def test_a_runner_that_ends_costs_the_cells_that_are_left(
 
     monkeypatch.setattr(fleet, "_commands", commands)
     first, second = await _cells(postgres, templates, "direct", 1_200, None)
-    assert isinstance(first, Missing)
-    assert isinstance(second, Missing)
+    assert isinstance(first, Gap)
+    assert isinstance(second, Gap)
     assert (first.name, second.name) == ("direct, 3 runners, 1,200/min", "direct, 3 runners, flat out")
     assert "ended before" in first.reason
+
+
+async def test_runners_that_are_not_there_any_more_are_not_measured(
+    postgres: PostgresServer, templates: Templates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "real", lambda _: False)
+    monkeypatch.setattr(look, "ACTIVE", "SELECT 2")
+    (gap,) = await _cells(postgres, templates, "direct", 1_200)
+    assert isinstance(gap, Gap)
+    assert gap.reason == "2 of 3 runners were left"

@@ -11,14 +11,15 @@ import pytest
 from paceline_bench import scraped
 from paceline_bench.assess.bench import DOCS, drift, write
 from paceline_bench.assess.fleet import Counts, shares
+from paceline_bench.assess.load import Begun
 from paceline_bench.assess.look import Samples
 from paceline_bench.assess.page import PAGE, render
 from paceline_bench.assess.plan import FULL, QUICK, WAYS
 from paceline_bench.assess.results import Results
-from paceline_bench.assess.seen import Seen
+from paceline_bench.assess.seen import Gap, Seen
+from paceline_bench.assess.tables import reasons
 from paceline_bench.bench import Plot
 from paceline_bench.errors import BenchError
-from paceline_bench.measure import Missing
 from paceline_bench.plots import Shown
 from paceline_bench.report import RESULTS
 from unit.bench.assessed import cell
@@ -31,7 +32,7 @@ CELLS = [
 ]
 
 
-def _results(cells: list[Seen] = CELLS, *, quick: bool = False, missing: list[Missing] | None = None) -> Results:
+def _results(cells: list[Seen] = CELLS, *, quick: bool = False, missing: list[Gap] | None = None) -> Results:
     return Results(
         date="2026-05-01T08:00:00Z", quick=quick, cells=cells, missing=missing or [], settings={"fsync": "on"},
         versions={"postgres": "18.4"}, machine={"cores": 2, "memory_gb": 8.0, "load_before": 0.1},
@@ -97,6 +98,25 @@ def test_counters_are_summed_over_their_series() -> None:
     assert Counts(9, 5, 1, 1).since(Counts(4, 4)) == Counts(5, 1, 1, 1)
 
 
+def test_a_job_that_nobody_found_the_time_to_begin_has_come_all_the_same() -> None:
+    begun = Begun(jobs=7, next=100.0, pace=10.0)
+    assert [begun.due(now) for now in (99.9, 100.0, 100.25, 101.0)] == [7, 8, 10, 18]
+    assert Begun(jobs=7).due(10**9) == 7, "flat out nothing is due"
+
+
+def test_claims_that_failed_are_told_with_the_reason() -> None:
+    text = 'x_total{reason="refused"} 2.0\nx_total{reason="database"} 0.0\nx_total{gate="a",reason="refused"} 3.0\n'
+    assert scraped.by(text, "x_total", "reason") == {"refused": 5, "database": 0}
+    assert (reasons({"refused": 2, "database": 0, "late": 1}), reasons({})) == ("3 (late 1, refused 2)", "0")
+    assert "| one gateway | 1,000 | 3 (refused 3) | 0 |" in render(_results([cell(failed={"refused": 3})]))
+
+
+def test_jobs_that_wait_to_be_written_and_to_be_claimed_are_told_apart() -> None:
+    page = render(_results([cell(due=1_200), cell(rate=1_000, backlog_last=90)]))
+    assert "jobs come faster than they can be written | in 1 of 2 cells |" in page
+    assert "more and more jobs wait to be claimed | in 1 of 2 cells |" in page
+
+
 def test_many_runners_share_processes() -> None:
     assert shares(100) == [(0, 100)]
     assert shares(600) == [(0, 250), (250, 250), (500, 100)]
@@ -140,9 +160,14 @@ def test_the_page_answers_each_metric_and_each_trigger_and_marks_a_full_machine(
 
 
 def test_the_page_says_that_a_run_was_short_and_what_is_missing() -> None:
-    page = render(_results(quick=True, missing=[Missing("direct, 10 runners, flat out", "it was late")]))
+    page = render(_results(quick=True, missing=[Gap("direct", 10, None, "it was late")]))
     assert "**From a shortened run: a first impression, not a result.**" in page
     assert "- direct, 10 runners, flat out: it was late" in page
+
+
+def test_the_page_does_not_call_good_what_could_not_be_measured() -> None:
+    page = render(_results([cell()], missing=[Gap("gateway", 10, 1_000, "it was late")]))
+    assert "**Not decided with 10 runners**: no message queue is needed up to 100/min." in page
 
 
 def test_the_page_says_that_others_kept_the_machine_busy() -> None:

@@ -4,10 +4,11 @@ import pytest
 
 from paceline_bench.assess.answer import again, answer
 from paceline_bench.assess.decide import Verdict, backs_up, decide, judge
-from paceline_bench.assess.seen import Seen
+from paceline_bench.assess.seen import Gap, Seen
 from unit.bench.assessed import cell
 
 SLOW = {"claim_p95": 5_001.0}
+GAP = Gap("gateway", 10, 1_000, "it was late")
 
 
 @pytest.mark.parametrize(
@@ -27,23 +28,23 @@ def test_jobs_that_could_not_even_be_written_wait_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "saturation", "verdict"),
+    ("seen", "more", "verdict"),
     [
-        (cell(claim_p95=5_000.0), 1_000.0, Verdict.KEPT),
-        (cell(**SLOW), 1_000.0, Verdict.SLOW),
-        (cell(**SLOW), None, Verdict.SLOW),
-        (cell(backlog_last=900), 1_000.0, Verdict.BACKLOG),
-        (cell(**SLOW), 100.0, Verdict.BEYOND),
-        (cell(backlog_last=900), 99.0, Verdict.BEYOND),
-        (cell(machine_cpu=90.0, **SLOW), 1_000.0, Verdict.BEYOND),
-        (cell(machine_cpu=89.9, **SLOW), 1_000.0, Verdict.SLOW),
-        (cell(machine_cpu=100.0), 1_000.0, Verdict.KEPT),
+        (cell(claim_p95=5_000.0), False, Verdict.KEPT),
+        (cell(**SLOW), False, Verdict.SLOW),
+        (cell(backlog_last=900), False, Verdict.BACKLOG),
+        (cell(**SLOW), True, Verdict.FEW),
+        (cell(machine_cpu=90.0, **SLOW), False, Verdict.BEYOND),
+        (cell(machine_cpu=90.0, **SLOW), True, Verdict.BEYOND),
+        (cell(machine_cpu=89.9, **SLOW), False, Verdict.SLOW),
+        (cell(machine_cpu=100.0), False, Verdict.KEPT),
+        (GAP, True, Verdict.UNKNOWN),
     ],
 )
-def test_a_cell_is_judged_below_what_its_way_and_its_machine_can_do_at_all(
-    seen: Seen, saturation: float | None, verdict: Verdict
+def test_processors_and_runners_that_were_missing_are_no_reason_for_a_queue(
+    seen: Seen | Gap, more: bool, verdict: Verdict
 ) -> None:
-    assert judge(seen, saturation) is verdict
+    assert judge(seen, more) is verdict
 
 
 def test_where_some_way_keeps_up_nothing_else_is_needed_and_the_quickest_is_named() -> None:
@@ -56,37 +57,62 @@ def test_where_some_way_keeps_up_nothing_else_is_needed_and_the_quickest_is_name
     (size,) = decision.sizes
     assert (size.runners, size.rate, size.way, size.p95, size.limit) == (10, 1_000, "gateway", 20.0, Verdict.KEPT)
     assert not size.queue
-    assert decision.needed_from is None
     assert decision.first["gateway"] is None
     assert decision.first["bounced"] is cells[4], "at the lowest rate"
-    assert "**No message queue, from 10 to 10 runners**" in answer(decision)[0]
+    assert answer(decision)[0].startswith("**No message queue with 10 runners**")
 
 
-def test_a_queue_is_considered_from_the_first_size_at_which_no_way_keeps_up() -> None:
+def test_a_queue_is_considered_where_no_way_keeps_up_though_processors_were_left() -> None:
     cells = [cell(runners=runners, rate=rate) for runners in (50, 10) for rate in (1_000, 100)]
     cells += [cell(runners=100, rate=100), cell(runners=100, rate=1_000, backlog_first=3, backlog_last=400)]
-    cells += [cell(runners=runners, rate=None, done=100.0) for runners in (10, 50, 100)]
+    cells += [cell(runners=runners, rate=None, done=10.0) for runners in (10, 50, 100)]
     decision = decide(cells)
     assert [each.queue for each in decision.sizes] == [False, False, True]
     assert (decision.sizes[2].rate, decision.sizes[2].limit) == (100, Verdict.BACKLOG)
-    assert decision.needed_from == 100
-    assert answer(decision)[0].startswith("**No message queue up to 50 runners.** **Consider one from 100 runners on**")
-    assert "- one gateway: first with 100 runners at 1,000/min: the backlog grew by 397 of 1,000 jobs" in again(
-        decision
+    assert decision.saturation["gateway", 10] == 600
+    told = answer(decision)[0]
+    assert told.startswith("**No message queue with 10 and 50 runners**")
+    assert "**Consider one with 100 runners**: above 100/min no way kept up, though processors were left." in told
+    assert (
+        "- one gateway: first with 100 runners at 1,000/min: of 1,000 jobs 397 more waited to be claimed and 0 to be "
+        "written" in again(decision)
     )
 
 
-def test_a_rate_that_the_machine_cannot_do_at_all_decides_nothing() -> None:
-    cells = [cell(rate=100), cell(rate=10_000, **SLOW), cell(rate=None, done=20.0)]
+def test_few_runners_that_cannot_do_a_rate_call_for_more_of_them() -> None:
+    cells = [cell(rate=100), cell(rate=1_000, **SLOW), cell(runners=50, rate=100), cell(runners=50, rate=1_000)]
+    decision = decide(cells)
+    assert [(each.limit, each.rate, each.fine) for each in decision.sizes] == [
+        (Verdict.FEW, 100, True), (Verdict.KEPT, 1_000, True),
+    ]  # fmt: skip
+    told = answer(decision)
+    assert told[0].startswith("**No message queue with 10 and 50 runners**")
+    assert "| 10 | no: more runners | 100/min | one gateway: p95 9 ms | more than so few runners can do |" in told
+
+
+def test_a_full_machine_decides_nothing() -> None:
+    cells = [cell(rate=100), cell(rate=10_000, machine_cpu=99.0, **SLOW)]
     decision = decide(cells)
     (size,) = decision.sizes
-    assert (size.rate, size.limit, size.queue) == (100, Verdict.BEYOND, False)
+    assert (size.rate, size.limit, size.queue, size.fine) == (100, Verdict.BEYOND, False, False)
     assert decision.first == {"gateway": cells[1]}
-    assert decision.saturation == {("gateway", 10): 1_200.0}
     told = answer(decision)
-    assert told[0].startswith("**Not decided for every rate**")
-    assert "(10 runners up to 100/min)" in told[0]
+    assert told[0].startswith("**Not decided with 10 runners**: no message queue is needed up to 100/min.")
     assert "| 10 | not decided above | 100/min | one gateway: p95 9 ms | more than this machine could do |" in told
+
+
+def test_what_could_not_be_measured_is_never_good() -> None:
+    decision = decide([cell(rate=100)], [GAP])
+    (size,) = decision.sizes
+    assert (size.limit, size.rate, size.fine, size.queue) == (Verdict.UNKNOWN, 100, False, False)
+    assert decision.headroom == {("gateway", 10): 100}
+    assert "- one gateway: first with 10 runners at 1,000/min: could not be measured" in again(decision)
+    assert answer(decision)[0].startswith("**Not decided with 10 runners**: no message queue is needed up to 100/min.")
+
+
+def test_a_way_that_keeps_up_makes_good_for_one_that_was_not_measured() -> None:
+    (size,) = decide([cell(rate=100), cell(way="direct", rate=1_000), cell(way="direct", rate=100)], [GAP]).sizes
+    assert (size.limit, size.way) == (Verdict.KEPT, "direct")
 
 
 def test_headroom_ends_at_the_first_rate_that_is_not_soon_enough() -> None:
