@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from paceline_bench.compared.elsewhere import KEDA_MORE, ORCH8, Ours
 from paceline_bench.compared.results import Kept, spread
 from paceline_bench.keda import KEDA
 from paceline_bench.marked import Tables
@@ -20,18 +21,6 @@ QUEUES: Final = (
     ("a claim with 1M ready", "claim_1m_ready{suffix}"),
     ("write-ahead log for a job", "wal_{who}"),
 )
-ORCH8: Final = (
-    ("one-step tasks, end to end", ("queue", "runner_1_1p"), "127/s (16 workers)"),
-    ("created one by one by HTTP", ("gateway", "http_one"), "564/s; 18/s with 100,000 active"),
-    ("created in batches by HTTP", ("gateway", "http_many"), "19,640/s"),
-    ("created to worker, half of them", ("gateway", "p50_50"), "78 ms (polls every 5 ms)"),
-    ("created to worker, 99 of 100", ("gateway", "p99_50"), "134 ms (polls every 5 ms)"),
-    ("a worker's pod dies: another may have its job", ("operator", "kill_to_claimable"), "65 to 90 s"),
-    ("the node that decides is killed: the other acts", ("failover", "kill_to_act"), "332 to 439 s; in one of three "
-     "runs 22 of 53 instances failed"),
-    ("write-ahead log for a job", ("queue", "wal_runner"), "20 kB"),
-    ("commits for a job", ("queue", "commits_runner"), "32"),
-)  # fmt: skip
 
 
 def tables(kept: Mapping[str, Kept]) -> Tables:
@@ -56,10 +45,11 @@ def peers(kept: Mapping[str, Kept]) -> list[str]:
 
 def results(kept: Mapping[str, Kept]) -> list[str]:
     """Every budget with what was found; a figure that a budget judges has its spread in the bench's own page."""
-    lines = ["| bench | what | found | limit | kept |", "|---|---|---|---|---|"]
+    lines = ["| bench | load before | what | found | limit | kept |", "|---|---|---|---|---|---|"]
     for name, each in kept.items():
         shortened = ", shortened" if each.told["quick"] else ""
-        where = f"[{name}](../bench/results/{name}.md), {each.date}{shortened}"
+        load = each.told.get("machine", {}).get("load_before")
+        where = f"[{name}](../bench/results/{name}.md), {each.date}{shortened} | {'' if load is None else number(load)}"
         for budget in each.told["budgets"]:
             figure = each.figures.get(budget["name"])
             found = "not measured" if figure is None else spread(figure)
@@ -89,14 +79,20 @@ def _of(kept: Kept, pattern: str, who: str) -> str:
 def keda(kept: Mapping[str, Kept]) -> list[str]:
     """What was measured of it earlier."""
     lines = [f"| what | Paceline | {' | '.join(KEDA.columns)} |", "|---" * (len(KEDA.columns) + 2) + "|"]
-    return lines + [f"| {_label(name)} | {kept['autoscale'].cell(name)} | {' | '.join(cells)} |"
-                    for name, *cells in KEDA.rows]  # fmt: skip
+    lines += [f"| {_label(name)} | {kept['autoscale'].cell(name)} | {' | '.join(cells)} |"
+              for name, *cells in KEDA.rows]  # fmt: skip
+    return lines + [f"| {what} | {_ours(kept, ours)} | {' | '.join(cells)} |" for what, ours, cells in KEDA_MORE]
 
 
 def orch8(kept: Mapping[str, Kept]) -> list[str]:
     """What was measured of it earlier."""
     lines = ["| what | Paceline | Orch8 |", "|---|---|---|"]
-    return lines + [f"| {what} | {kept[bench].cell(name)} | {theirs} |" for what, (bench, name), theirs in ORCH8]
+    return lines + [f"| {what} | {_ours(kept, ours)} | {theirs} |" for what, ours, theirs in ORCH8]
+
+
+def _ours(kept: Mapping[str, Kept], ours: Ours) -> str:
+    """Empty where nothing like it was measured."""
+    return kept[ours[0]].cell(ours[1]) if ours else ""
 
 
 def _label(name: str) -> str:

@@ -61,7 +61,7 @@ EACH: Final = {
     "backlog": ("claim", "through", "enqueue", "tick", "survey", "list"),
     "groups": ("claim", "enqueue"),
     "runners": ("claim", "poll", "heartbeat", "register"),
-    "lanes": ("enqueue", "heartbeat"),
+    "lanes": ("claim", "sparse", "register", "enqueue", "heartbeat"),
     "history": ("claim", "find", "list", "tick"),
     "operator": ("statements",),
 }
@@ -69,7 +69,7 @@ EACH: Final = {
 ALL: Final = {
     "groups": ("survey", "tick", "sample"),
     "runners": ("survey", "tick", "look"),
-    "lanes": ("claim", "sparse", "register", "survey", "tick"),
+    "lanes": ("survey", "tick"),
     "history": ("retire",),
     "operator": ("cpu", "memory"),
 }

@@ -30,6 +30,8 @@ WANTED: Final = (
     Constant("operator_mb", "memory of the operator, for each of 1,000 runners", "operator", "rss_1000", 1000, "MB"),
     Constant("operator_cpu", "CPU of the operator at rest, for each of 1,000 runners", "operator", "cpu_idle_1000",
              1000, "% of a core"),
+    Constant("operator_group_cpu", "CPU of the operator at rest, for each of 500 groups at zero", "growth",
+             "cpu_500_operator", 500, "% of a core"),
     Constant("create", "from nothing to a Runner and a Pod, for each of 400", "operator", "pods_0_to_400", 400, "s"),
     Constant("life", "writes to the API server in a runner's plain life", "operator", "writes_per_life", 1, "writes"),
     Constant("gateway_cpu", "CPU of a gateway with 1,000 runners that poll, at 200 jobs/s in all", "gateway",

@@ -37,6 +37,8 @@ class Load:
     """What the limit is, for the reader."""
     then: str
     """What to do when it is reached."""
+    counts: str = "runners"
+    """What there are so many of."""
 
     def upto(self) -> float | None:
         """For how many runners it is enough: the largest number that keeps the limit, by halving."""
@@ -78,6 +80,8 @@ def loads(seen: Measured) -> Sequence[Load]:
              "what two cores did", "more cores, fewer heartbeats, then a second database"),
         Load("operator at rest", " % of a core", lambda n: n * seen["operator_cpu"], 100,
              "its one core", "a second install for other namespaces"),
+        Load("operator at rest, so many groups", " % of a core", lambda n: n * seen["operator_group_cpu"], 100,
+             "its one core", "a second install for other namespaces", counts="groups"),
         Load("operator's memory, at most", " GB", lambda n: n * seen["operator_mb"] / 1000, OPERATOR_GB,
              "512Mi, its limit as shipped", "raise the limit"),
         Load("Runner and Pod objects", "", lambda n: 2 * n, 2 * MOST_PODS,

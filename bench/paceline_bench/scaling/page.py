@@ -36,7 +36,7 @@ def breaking(seen: Measured) -> list[str]:
             text = f"{number(value)}{load.unit}"
             cells.append(f"**{text}**" if load.most is not None and value > load.most else text)
         upto = load.upto()
-        enough = "" if upto is None else f"{number(_round(upto))} runners"
+        enough = "" if upto is None else f"{number(_round(upto))} {load.counts}"
         lines.append(f"| {load.what} | {' | '.join(cells)} | {load.limit} | {enough} | {load.then} |")
     return lines
 

@@ -17,7 +17,7 @@ from paceline_bench.on_site import on_sites
 from paceline_bench.site import PODS, Site, until
 from paceline_bench.soak import samples, truth
 from paceline_bench.soak.deeds import Deeds
-from paceline_bench.soak.drift import growth, line
+from paceline_bench.soak.drift import growth, late, line
 from paceline_bench.soak.load import Load
 from paceline_bench.soak.samples import Samples
 from paceline_bench.soak.stage import LED, ROLLED, SURGE, Stage, stage
@@ -41,6 +41,7 @@ async def measure(run: Run, minutes: int | None = None) -> AsyncIterator[Measure
     minutes = minutes or (QUICK_MINUTES if run.quick else MINUTES)
     run.settings.update(minutes=minutes, sample_seconds=samples.PAUSE, groups=f"{SURGE}, {ROLLED}, {LED}")
     names = (*COUNTS, *ENDS, *(f"{what}_{each}" for each in STEADY for what in ("slope", "drift")),
+             *(f"late_{each}" for each in samples.WEIGHTS),
              *(f"growth_{each}" for each in samples.BOUNDED))  # fmt: skip
     async for found in on_sites(run, [(names, functools.partial(_soak, run, minutes * 60.0))]):
         yield found
@@ -79,6 +80,7 @@ def steady(points: dict[str, list[tuple[float, float]]]) -> list[Measurement]:
         fitted = line(points[name])
         found.append(Measurement(f"slope_{name}", fitted.per_hour, f"{_unit(name)}/h"))
         found.append(Measurement(f"drift_{name}", fitted.drift, "x"))
+    found += [Measurement(f"late_{name}", late(points[name]), "MB/h") for name in samples.WEIGHTS]
     found += [Measurement(f"growth_{name}", growth(points[name]), "x") for name in samples.BOUNDED]
     return found
 
@@ -165,6 +167,7 @@ BENCH: Final = Bench(
         "dead": "jobs that were given up", "interrupted": "attempts that were lost or handed back",
         **{f"slope_{name}": f"{WHAT[name]}: the line's slope" for name in STEADY},
         **{f"drift_{name}": f"{WHAT[name]}: what the line adds / the middle" for name in STEADY},
+        **{f"late_{name}": f"{WHAT[name]}: what an hour of the second half adds" for name in samples.WEIGHTS},
         **{f"growth_{name}": f"{WHAT[name]}: most of the last third / of the third before" for name in samples.BOUNDED},
         **WHAT,
     },

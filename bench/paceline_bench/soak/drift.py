@@ -38,6 +38,20 @@ def line(points: Points) -> Line:
     return Line(slope * HOUR, slope * (moments[-1] - moments[0]) / middle if middle else 0.0)
 
 
+def late(points: Points) -> float:
+    """What the line through the second half adds in an hour, or in all of it where that is shorter.
+
+    A share of the middle forgives a large process more than a small one; and what grows at first and then no more is
+    told from what goes on.
+    """
+    half = [point for point in points if point[0] >= points[-1][0] / 2]
+    if len(half) < 3:
+        raise ValueError(f"{len(half)} points make no line (look for longer)")
+    moments, values = zip(*half, strict=True)
+    slope, _ = statistics.linear_regression(moments, values)
+    return slope * min(moments[-1] - moments[0], HOUR)
+
+
 def growth(points: Points) -> float:
     """The most of the last third in multiples of the most of the third before it: what is bounded has seen it all."""
     kept = settled(points)

@@ -106,6 +106,13 @@ def test_every_call_of_every_axis_is_judged_or_told_apart() -> None:
     assert judged | {what for whats in APART.values() for what in whats} == set(WHAT)
 
 
+@pytest.mark.parametrize("axis", OVER)
+def test_one_operation_is_held_to_log_n_on_every_axis(axis: str) -> None:
+    """Beside lanes too: of many lanes a claim may not look at each."""
+    one = {"claim", "sparse", "through", "enqueue", "poll", "heartbeat", "register", "find", "list"}
+    assert not {curve.what for curve in curves(FULL, axis) if curve.all_of_them} & one
+
+
 def test_a_full_run_goes_as_far_as_was_promised() -> None:
     assert (FULL.backlog[0], FULL.backlog[-1]) == (1_000, 10_000_000)
     assert (FULL.groups[0], FULL.groups[-1], FULL.operator[-1]) == (1, 500, 500)

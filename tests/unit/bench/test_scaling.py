@@ -12,7 +12,8 @@ from paceline_dev import REPOSITORY
 from paceline_runner.settings import Settings
 
 SEEN = dict.fromkeys((each.name for each in constants.WANTED), 1.0) | {
-    "idle": 300.0, "steps": 2_000.0, "operator_cpu": 0.005, "operator_mb": 0.1, "create": 0.01,
+    "idle": 300.0, "steps": 2_000.0, "operator_cpu": 0.005, "operator_group_cpu": 0.04,
+    "operator_mb": 0.1, "create": 0.01,
 }  # fmt: skip
 
 
@@ -57,8 +58,15 @@ def test_polls_end_at_150_a_second_and_heartbeats_do_not() -> None:
 
 
 def test_a_limit_that_is_passed_is_bold() -> None:
-    (row,) = [line for line in page.breaking(SEEN) if line.startswith("| operator at rest")]
+    (row,) = [line for line in page.breaking(SEEN) if line.startswith("| operator at rest |")]
     assert row.startswith("| operator at rest | 50 % of a core | **500 % of a core** | **5,000 % of a core** |")
+
+
+def test_groups_fill_the_operator_long_before_runners_do() -> None:
+    (row,) = [line for line in page.breaking(SEEN) if line.startswith("| operator at rest, so many groups |")]
+    assert "| its one core | 2,500 groups |" in row
+    assert row.startswith("| operator at rest, so many groups | **400 % of a core** |")
+    assert "| 20,000 runners |" in next(line for line in page.breaking(SEEN) if line.startswith("| operator at rest |"))
 
 
 def test_the_numbers_that_nobody_measured_are_those_of_code_and_pages() -> None:

@@ -8,7 +8,7 @@ from paceline_bench import budgets
 from paceline_bench.measure import Measurement, collect
 from paceline_bench.soak import samples
 from paceline_bench.soak.bench import BENCH, COUNTS, ENDS, STEADY, steady
-from paceline_bench.soak.drift import growth, line
+from paceline_bench.soak.drift import growth, late, line
 
 HOURS = [10.0 * number for number in range(720)]
 
@@ -38,11 +38,19 @@ def test_the_beginning_does_not_count() -> None:
     assert abs(line(points([20.0 if at < 0.19 * HOURS[-1] else 100.0 for at in HOURS])).drift) < 1e-9
 
 
+def test_what_the_second_half_adds_is_told_by_the_hour_and_a_short_one_is_not_made_longer() -> None:
+    assert late(points([100 + max(at - 3600, 0) / 360 for at in HOURS])) == pytest.approx(10, rel=0.01)
+    assert abs(late(points([100 + min(at, 3500) / 360 for at in HOURS]))) < 1e-9, "it has come to rest"
+    assert late([(10.0 * number, 100 + number / 10) for number in range(19)]) == pytest.approx(0.9)
+
+
 def test_what_was_seen_too_seldom_is_no_line() -> None:
     with pytest.raises(ValueError, match="look for longer"):
         line(flat()[:2])
     with pytest.raises(ValueError, match="look for longer"):
         growth(flat()[:2])
+    with pytest.raises(ValueError, match="look for longer"):
+        late(flat()[:2])
 
 
 def test_a_table_that_has_seen_the_worst_grows_no_more() -> None:
@@ -63,6 +71,7 @@ def test_what_grows_by_an_eighth_misses_its_budget(name: str) -> None:
     seen = {each: flat() for each in samples.NAMES}
     ends = [Measurement(each, 0, "jobs") for each in ENDS]
     growing = seen | {name: points([100 + at / 450 for at in HOURS])}
-    for given, missed in ((seen, set[str]()), (growing, {f"drift_{name}"})):
+    misses = {f"drift_{name}"} | ({f"late_{name}"} if name in samples.WEIGHTS else set())
+    for given, missed in ((seen, set[str]()), (growing, misses)):
         judged = budgets.judge(budgets.load("soak"), collect([*ends, *steady(given)]))
         assert {each.budget.name for each in judged if not each.ok} == missed
