@@ -17,10 +17,13 @@ ROOTS := sdk operator runner-image gateway cli dev bench tests
 unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url
 
-.PHONY: help demo test test-full chaos soak check docs cluster cluster-delete e2e fix crds mutate images release bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway bench-growth assess audit lock clean
+.PHONY: help venv demo test test-full chaos soak check docs cluster cluster-delete e2e fix crds mutate images release bench-runner bench-queue bench-operator bench-failover bench-autoscale bench-rollout bench-gateway bench-growth assess audit lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
+
+venv: .venv/ready ## Install paceline and its tools into .venv, as every other target does first
+	@echo 'to have them: export PATH=$(CURDIR)/.venv/bin:$$PATH'
 
 demo: .venv/ready ## See a runner pool live through taints, restarts and kills (CLUSTER=kind: with containers)
 	@$(BIN)/python -m paceline_dev demo $(if $(filter-out file,$(origin CLUSTER)),--cluster $(CLUSTER))
@@ -38,7 +41,7 @@ test-full: .venv/ready ## Run all tests, the random ones for much longer (SEED=�
 
 chaos: .venv/ready ## Break all that can break for MINUTES=30, and hold the history against the promises (SEED=…, ONLY=fault,…)
 	@$(BIN)/python -m paceline_dev binaries >/dev/null
-	@PYTHONPATH=tests $(BIN)/python -m chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(OUTPUT),--output $(OUTPUT))
+	@PYTHONPATH=tests:bench $(BIN)/python -m chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(OUTPUT),--output $(OUTPUT))
 
 check: .venv/ready ## Lint, format, types, layers, generated files and manifests
 	$(BIN)/ruff check .

@@ -54,7 +54,7 @@ async def _tell(open_stage: OpenStage, rate: float) -> Sequence[str]:
         with LiveView(len(STEPS)) as view:
             async with _drawing(place, load, view):
                 bad = await _story(place, view, load)
-                view.say(f"look around: {place.look_around}")
+                view.hint(f"look around: {place.look_around}")
                 await _until_interrupted()
         return bad
 

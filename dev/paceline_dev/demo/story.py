@@ -165,7 +165,7 @@ async def hand_over(story: Story) -> None:
 
 
 async def restart(story: Story) -> None:
-    """Every pod is deleted in its turn. It finishes its jobs; its successor has the same Runner's name."""
+    """Every pod of a group is deleted in its turn. It finishes its jobs; its successor has the same Runner's name."""
     began = time.monotonic()
     for before in await story.stage.crew(SHOP):
         await story.user("delete", "pod", before.hostname, "--wait=false")
@@ -257,7 +257,7 @@ STEPS: Final[Mapping[str, Callable[[Story], Awaitable[None]]]] = {
     "jobs flow": flow,
     "taint a runner and untaint it": taint,
     "hand the lead over": hand_over,
-    "restart all pods, one by one": restart,
+    "restart a group's pods, one by one": restart,
     "kill a runner": kill_runner,
     "kill the operator": kill_operator,
     "scale down": scale_down,

@@ -77,6 +77,7 @@ class LiveView:
 
         self._steps, self._number, self._title = steps, 0, "starting"
         self._lines: deque[str] = deque(maxlen=LINES)
+        self._hint = ""
         self._picture = Picture()
         self._console = console or Console()
         self._live: Live | None = None
@@ -118,6 +119,10 @@ class LiveView:
             self._console.print(line, markup=False, highlight=False)
         self._console.print()
 
+    def hint(self, text: str) -> None:
+        """A last line, to copy from: folded where all the others are cut."""
+        self._hint = text
+
     def render(self) -> "RenderableType":
         """Everything from top to bottom."""
         from rich.console import Group
@@ -128,11 +133,13 @@ class LiveView:
         head = f"Paceline  step {self._number}/{self._steps}: {self._title}"
         counts = f"{now.enqueued:,} jobs enqueued, {now.done:,} done   {operators}"
         above = 8 + len(now.groups) + len(now.runners)
+        hint = [Text(self._hint, overflow="fold")] if self._hint else []
+        above += sum(len(each.wrap(self._console, self._console.width)) for each in hint)
         lines = list(self._lines)[-max(LEAST, self._console.height - above) :]
         return Group(
             Text(head, style="bold"), Text(counts), Text(),
             _table(GROUP_TITLES, now.groups), Text(), _table(RUNNER_TITLES, now.runners), Text(),
-            *(Text(line, no_wrap=True, overflow="ellipsis") for line in lines),
+            *(Text(line, no_wrap=True, overflow="ellipsis") for line in lines), *hint,
         )  # fmt: skip
 
 

@@ -69,6 +69,23 @@ def test_a_low_terminal_shows_the_last_lines_only() -> None:
     assert len(shown.splitlines()) <= 14
 
 
+def test_a_command_to_copy_is_folded_where_other_lines_are_cut() -> None:
+    console = Console(file=io.StringIO(), width=120, height=18, record=True)
+    view = LiveView(8, console)
+    for number in range(10):
+        view.say(f"line {number} {'of many words ' * 12}")
+    command = f"/root/.cache/{'deep/' * 30}kubectl --kubeconfig /root/.cache/kubeconfig get rgrp,rnr,pods"
+    view.hint(f"look around: {command}")
+    view.draw(SEEN)
+    console.print(view.render())
+    shown = console.export_text()
+    said, _, hint = shown.partition("look around:")
+    assert "".join(hint.split()) == "".join(command.split())
+    assert "line 5" in said
+    assert "line 4" not in said  # what the hint needs, the lines give
+    assert len(shown.splitlines()) <= 18
+
+
 def test_a_group_whose_status_is_not_written_yet_can_be_shown() -> None:
     new = {"metadata": {"name": "shop"}, "spec": {"replicas": 3}}
     assert group_row(new, 1, 0) == ("shop", "Shared", "3", "-", "1", "0", "-")

@@ -164,7 +164,7 @@ def _curl(words: list[str]) -> str:
 def _pip(words: list[str]) -> str:
     text = (REPOSITORY / "pyproject.toml").read_text()
     for word in words:
-        if match := re.match(r"paceline\[([\w,]+)\]", word):
+        if match := re.match(r"(?:paceline|\.)\[([\w,]+)\]", word):
             unknown = [each for each in match[1].split(",") if f"\n{each} = [" not in text]
             if unknown:
                 return f"there are no extras {unknown}"

@@ -10,10 +10,16 @@ STARTS = re.compile(r"(?:paceline|kubectl|make|helm|pip|PYTHONPATH=\S+) ")
 ENDS = frozenset({"|", "||", "&&", "&", ";", "(", ")"})
 REDIRECTS = frozenset({">", ">>", "<"})
 WORDS = frozenset({"for", "while", "do", "done", "if", "then", "fi", "in"})
+SCRIPTS = frozenset({"bash", "sh"})
+"""Languages of blocks of which every line is typed."""
 
 
 def commands(block: Block) -> Iterator[list[str]]:
     """Every command of a block: lines after a `$` with those after a `>` below; without any `$`, those that look so."""
+    if block.language in SCRIPTS:
+        for line in block.code.replace("\\\n", " ").splitlines():
+            yield from split(line)
+        return
     lines = block.code.splitlines()
     prompted = any(line.startswith("$ ") for line in lines)
     whole = ""

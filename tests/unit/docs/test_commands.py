@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from paceline_dev import REPOSITORY
-from paceline_dev.site.markdown import spans
+from paceline_dev.site.markdown import Block, spans
 from unit.docs.pages import PAGES, all_blocks, is_generated, text_of
 from unit.docs.programs import OURS, problem, typed
 from unit.docs.shell import commands, split
@@ -16,7 +16,7 @@ PLACEHOLDER = re.compile(r"[\[\]|…]|\.\.\.")
 
 def shown() -> Iterator[tuple[str, list[str]]]:
     """Every command of every block, with where it stands."""
-    for place, block in all_blocks("console", ""):
+    for place, block in all_blocks("console", "bash", ""):
         for words in commands(block):
             yield place, words
 
@@ -46,6 +46,16 @@ def test_every_command_in_a_sentence_is_there_with_its_options() -> None:
     assert [f"{place}: {wrong}" for place, words in named() if (wrong := typed(OURS, words, whole=False))] == []
 
 
+def test_every_line_of_a_script_is_a_command() -> None:
+    script = (
+        "for node in a b; do\n  curl -X POST \\\n    http://$node/v1/job\n"
+        "  while make everything | grep ok; do sleep 2; done\ndone"
+    )
+    found = [*commands(Block("bash", script, 1, 0))]
+    assert [words[0] for words in found] == ["curl", "make", "grep", "sleep"]
+    assert [bool(problem(words)) for words in found] == [True, True, False, False]
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -54,6 +64,7 @@ def test_every_command_in_a_sentence_is_there_with_its_options() -> None:
         "kubectl paceline status --watchh", "kubectl frobnicate rgrp", "kubectl apply -k manifests/nowhere",
         "kubectl annotate rgrp builds paceline.dev/tainted=x", "kubectl explain rgrp.spec.slot", "make everything",
         "helm install paceline manifests/chart/paceline --set imag.repository=x", "pip install 'paceline[operators]'",
+        "pip install '.[testing,runners]'",
         "curl http://gateway/v1/job", "kubectl exec deployment/x -- paceline webhook tset",
         "paceline-cluster kubctl get",
         "python -m paceline_dev nodes", "python -m no_such_module", "python no_such_program.py", "uvicorn nowhere:app",

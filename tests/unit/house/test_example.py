@@ -50,7 +50,7 @@ def claimed(kind: str, payload: object, *, job: int = 7, fence: int = 3) -> Clai
 @pytest.mark.parametrize(
     ("kind", "payload", "result"),
     [
-        ("mail.send", {"to": "ann@example.org", "text": "hello"}, {"to": "ann@example.org", "message id": "1-1"}),
+        ("mail.send", {"to": "ann@example.org", "text": "hello"}, {"to": "ann@example.org", "message id": "job-1"}),
         ("report.build", ["may", "june"], {"may": 3, "june": 4}),
         ("number.factor", 1001, [7, 11, 13]),
         ("number.factor", 1, []),

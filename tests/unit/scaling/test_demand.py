@@ -53,6 +53,19 @@ def test_jobs_that_may_wait_share_slots(signals: Signals, wanted: int) -> None:
     assert runners(signals, waiting(60)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("ready", "idle", "said"),
+    [
+        (0, 0, "0 ready and 0 running want 0 slots"),
+        (1, 0, "1 ready and 0 running want 1 slot"),
+        (2, 1, "2 ready and 0 running want 2 slots, 1 runner beside them"),
+        (1, 2, "1 ready and 0 running want 1 slot, 2 runners beside them"),
+    ],
+)
+def test_it_is_said_in_a_sentence(ready: int, idle: int, said: str) -> None:
+    assert demand_of(spec_of(minIdle=idle), 4, Signals(ready, 0)).text == said
+
+
 def test_no_error_of_floats_adds_a_runner() -> None:
     rate, service, ready, wait = 24 / 60, 6.0, 30, 300
     assert rate * service + ready * service / wait == 3.0000000000000004

@@ -47,9 +47,9 @@ def demand_of(spec: Autoscaling, slots: int, signals: Signals) -> Demand:
     grows_in = None
     if pace is not None and working * unit < (free_ready + free_running) * MICRO * 100:
         grows_in = pace.reaches(working * unit / 100 / MICRO)
-    text = f"{ready} ready and {running} running want {needed / MICRO:g} slots"
+    text = f"{ready} ready and {running} running want {needed / MICRO:g} {'slot' if needed == MICRO else 'slots'}"
     if beside:
-        text += f", {beside} runners beside them"
+        text += f", {beside} {'runner' if beside == 1 else 'runners'} beside them"
     return Demand(working + beside, needed, unit, beside, grows_in, text)
 
 
