@@ -65,7 +65,8 @@ class Metrics:
             registry=self.registry, buckets=CLAIM_SECONDS,
         )  # fmt: skip
         self._claims_failed = Counter(
-            "paceline_claims_failed", "Runs that were claimed and did not reach a runner that wanted them.",
+            "paceline_claims_failed",
+            "Claimed runs that did not reach a runner that wanted them; refused: reports that no longer count.",
             ("reason",), registry=self.registry,
         )  # fmt: skip
         self._write_seconds = Histogram(

@@ -84,8 +84,9 @@ def _first(cell: Seen | Gap | None) -> str:
         return f"{where}: could not be measured"
     said = [f"95 of 100 claims took up to {ms(cell.claim_p95)}"] if cell.claim_p95 > SLOW else []
     if backs_up(cell):
-        waiting = cell.backlog_last - cell.backlog_first
-        said.append(f"of {cell.due:,} jobs {waiting:,} more waited to be claimed and {unwritten(cell):,} to be written")
+        waiting = {"claimed": cell.backlog_last - cell.backlog_first, "written": unwritten(cell)}
+        more = " and ".join(f"{count:,} more waited to be {what}" for what, count in waiting.items() if count > 0)
+        said.append(f"of {cell.due:,} jobs {more}")
     full = "; the machine was full" if cell.full else ""
     return f"{where}: {' and '.join(said)}{full}"
 

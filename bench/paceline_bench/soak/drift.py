@@ -48,8 +48,8 @@ def late(points: Points) -> float:
     if len(half) < 3:
         raise ValueError(f"{len(half)} points make no line (look for longer)")
     moments, values = zip(*half, strict=True)
-    slope, _ = statistics.linear_regression(moments, values)
-    return slope * min(moments[-1] - moments[0], HOUR)
+    slope = float(statistics.linear_regression(moments, values).slope)
+    return slope * min(half[-1][0] - half[0][0], HOUR)
 
 
 def growth(points: Points) -> float:

@@ -161,7 +161,7 @@ async def test_one_that_does_not_read_is_ended(site: Door, kind: type[Unread], l
 class Patient(Unread):
     """A kernel that is full takes more when a third of its 4 MB has gone."""
 
-    unread_seconds = 2
+    unread_seconds = 3
 
 
 async def test_one_that_reads_slowly_may_stay(site: Door) -> None:

@@ -99,9 +99,8 @@ async def test_how_long_a_job_was_ready_before_it_was_handed_out_is_measured(
     assert len((await runner.get("/runner/runs", params={"incarnation": me})).json()["runs"]) == 1
     found = await samples(nobody)
     assert found["paceline_claim_latency_seconds_count", ()] == 1
-    assert 3 < found["paceline_claim_latency_seconds_sum", ()] < 5
-    buckets = {bound: found["paceline_claim_latency_seconds_bucket", (("le", bound),)] for bound in ("2.5", "5.0")}
-    assert buckets == {"2.5": 0, "5.0": 1}
+    assert found["paceline_claim_latency_seconds_sum", ()] > 3
+    assert found["paceline_claim_latency_seconds_bucket", (("le", "2.5"),)] == 0
 
 
 async def test_a_caller_that_hangs_up_is_counted_as_such(nobody: Client, producer: Client, queue: Queue) -> None:

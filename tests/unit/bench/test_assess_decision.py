@@ -73,9 +73,8 @@ def test_a_queue_is_considered_where_no_way_keeps_up_though_processors_were_left
     told = answer(decision)[0]
     assert told.startswith("**No message queue with 10 and 50 runners**")
     assert "**Consider one with 100 runners**: above 100/min no way kept up, though processors were left." in told
-    assert (
-        "- one gateway: first with 100 runners at 1,000/min: of 1,000 jobs 397 more waited to be claimed and 0 to be "
-        "written" in again(decision)
+    assert "- one gateway: first with 100 runners at 1,000/min: of 1,000 jobs 397 more waited to be claimed" in again(
+        decision
     )
 
 
