@@ -117,7 +117,7 @@ soak: .venv-bench/ready ## Two hours of bursts, scaling, updates, taints and han
 bench-growth: .venv-bench/ready ## Measure how costs grow with backlog, groups, runners, lanes and history (QUICK=1 takes four minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench growth
 
-assess: .venv-bench/ready ## Measure up to a thousand runners by every way, and write docs/load-assessment.md (an hour; QUICK=1 takes five minutes)
+assess: .venv-bench/ready ## Measure up to a thousand runners by every way, and write docs/load-assessment.md (45 minutes; QUICK=1 takes five minutes)
 	@PYTHONPATH=bench $(BENCH)/python -m paceline_bench assess
 
 images: .venv/ready ## Build the images of operator, runner and examples (TAG=…), with or without a registry

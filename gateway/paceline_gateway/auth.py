@@ -54,7 +54,7 @@ class Gate:
         hashed = hash_of(secret)
         self._let_try(address, number, hashed)
         token = await self._find(number) if shape else None
-        self._let_try(address, number, hashed)  # of guesses that come together no more than those ten are answered
+        self._let_try(address, number, hashed)  # guesses sent at once get no more than those ten answers
         good = hmac.compare_digest(hashed, token.hash if token else NO_HASH)
         if token is None or not good or token.kind != kind or not token.valid:
             self._familiar.pop(number, None)

@@ -16,7 +16,7 @@ LARGE: Final = 2**16
 """Characters of a payload: a larger one goes alone, or 500 of them could be one statement of 500 MB."""
 
 OF_ALL: Final = (PoolFullError, NotAllowedError)
-"""What the pool's refusal of one job is to all behind it."""
+"""Refusals that hold for every later job of the pool too."""
 
 
 class Wanted(NamedTuple):
@@ -59,7 +59,7 @@ class Coalescer:
         # one of them is at fault, or the pool has room for some of them only: of 500 one is found with 18 statements
         half = len(some) // 2
         answers = await self._send(pool, some[:half])
-        if isinstance(answers[-1], OF_ALL):  # no room for one: none for those behind it
+        if isinstance(answers[-1], OF_ALL):  # nor for those behind it
             return answers + answers[-1:] * (len(some) - half)
         return answers + await self._send(pool, some[half:])
 

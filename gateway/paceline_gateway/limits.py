@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from paceline_gateway.door import is_public
 from paceline_gateway.headers import header
 from paceline_gateway.problem import Problem, internal
+from paceline_gateway.runners.session import LATER
 from paceline_gateway.settings import Settings
 
 MOST_HEAD: Final = 32 * 2**10
@@ -20,8 +21,6 @@ WAITING: Final = frozenset({"/v1/call", "/runner/runs", "/dashboard/api/stream"}
 """Where a caller may wait for others, at most as long as the route lets it."""
 LONGEST_WAIT: Final = 330.0
 """A call's 300 s, and something for the answer."""
-TRY_LATER: Final = 1013
-"""The close code for a socket that there is no room for."""
 log = logging.getLogger("paceline.gateway")
 
 
@@ -62,7 +61,7 @@ class Limits:
             await receive()
             # before the handshake it could only be an HTTP status, which browsers hide
             await send({"type": "websocket.accept", "subprotocol": next(iter(scope.get("subprotocols", ())), None)})
-            return await send({"type": "websocket.close", "code": TRY_LATER})
+            return await send({"type": "websocket.close", "code": LATER})
         self._sockets += 1
         try:
             await self._app(scope, receive, send)

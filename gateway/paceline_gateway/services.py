@@ -29,8 +29,9 @@ from paceline_gateway.settings import Settings
 from paceline_gateway.way import follow
 
 TICK_SECONDS: Final = 1.0
-ANSWER_SECONDS: Final = 30.0
-"""For one statement. What is done for all, claims and news above all, must not hang where packets vanish."""
+ANSWER_SECONDS: Final = 15.0
+"""For one statement, and as long again to cancel it. What is done for all, claims and news above all, must not hang
+where packets vanish."""
 log = logging.getLogger("paceline.gateway")
 
 

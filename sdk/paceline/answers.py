@@ -135,15 +135,10 @@ class Answers:
             if row["state"] is None:
                 untold.append(JobId(row["id"]))
                 continue
-            futures = [each for each in self._waiting.get(JobId(row["id"]), ()) if not each.done()]
-            try:
-                result = None if row["result"] is None else decode(row["result"])
-                outcome = Outcome(row["state"], result, row["error"], row["cause"])
-            except Exception as error:  # of this one alone: the others have answers that can be read
-                for future in futures:
-                    future.set_exception(error)
-            else:
-                for future in futures:
+            result = None if row["result"] is None else decode(row["result"])
+            outcome = Outcome(row["state"], result, row["error"], row["cause"])
+            for future in self._waiting.get(JobId(row["id"]), ()):
+                if not future.done():
                     future.set_result(outcome)
         if untold:
             asyncio.get_running_loop().call_later(DEAF_SECONDS, self._look_at, untold)

@@ -231,10 +231,10 @@ def _options(address: Address, application: str, answer_seconds: float | None) -
 
 async def behind_pgbouncer(url: str) -> bool:
     """PgBouncer makes up the process id that a client is told; PostgreSQL tells its own."""
-    connection = await asyncpg.connect(url, timeout=10, statement_cache_size=0)
+    connection = await asyncpg.connect(url, timeout=10, command_timeout=10, statement_cache_size=0)
     try:
         told = connection.get_server_pid()
-        real = await connection.fetchval("SELECT pg_backend_pid()", timeout=10)
+        real = await connection.fetchval("SELECT pg_backend_pid()")
     finally:
         await connection.close()
     return bool(told != real)

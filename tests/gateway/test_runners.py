@@ -41,7 +41,7 @@ async def test_a_poll_at_another_gateway_is_woken_too(
     producer = await site.client(str(runner.base_url), await site.tokens.create("pk", pool="builds"))
     await until(lambda: queue.database.value("SELECT count(*) FROM paceline.waiter"))  # it listens, and has looked
     made = (await producer.post("/v1/jobs", json={"kind": "mail"})).json()["id"]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         assert [each["id"] for each in (await poll).json()["runs"]] == [made]
 
 

@@ -11,7 +11,6 @@ from paceline.database import Database
 from paceline.job import JobId, NewJob
 from paceline.line import Line, Lines
 from paceline.queue import Queue
-from paceline.results import Outcome
 from paceline.testing import PostgresServer
 from support.bouncer import BouncedServer
 from support.pg import Connect, Register
@@ -169,23 +168,6 @@ async def test_a_result_that_python_cannot_hold_is_an_answer(
     await end(queue, register, job, "[1, 1e5000, 2]")
     async with asyncio.timeout(30):
         assert (await answers.wait(job)).result == [1, "1" + "0" * 5000, 2]
-
-
-async def test_what_cannot_be_read_fails_for_its_own_caller_alone(
-    answers: Answers, queue: Queue, register: Register, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def decoded(text: str) -> str:
-        raise MemoryError(text)
-
-    bad, good = await jobs_of(queue, 2)
-    await end(queue, register, bad, "1")
-    await queue.cancel(good)
-    monkeypatch.setattr("paceline.answers.decode", decoded)
-    waiting = [asyncio.create_task(answers.wait(job)) for job in (bad, good)]
-    async with asyncio.timeout(30):
-        failed, ended = await asyncio.gather(*waiting, return_exceptions=True)
-    assert isinstance(failed, MemoryError)
-    assert isinstance(ended, Outcome)
 
 
 async def test_a_look_that_fails_is_not_the_last_one(

@@ -90,9 +90,9 @@ async def test_it_hears_of_a_cancel_and_the_second_signal_gives_back(queue: Queu
 
 async def test_a_drain_taint_gives_back_what_is_unfinished_when_the_time_is_over(queue: Queue, node: Node) -> None:
     short, long = await queue.enqueue_many([NewJob(kind="sleep", payload=0.5), NewJob(kind="sleep", payload=600)])
-    process = await node(PACELINE_DRAIN_TIMEOUT_SECS="2")
-    for each in (short, long):
-        await until(queue, each.id, "running")
+    process = await node(PACELINE_DRAIN_TIMEOUT_SECS="5")
+    await until(queue, short.id, "running", "done")
+    await until(queue, long.id, "running")
     await queue.database.value(DRAIN)
     code, said = await _left(process)
     assert (code, said.splitlines()[-1]) == (0, "left"), said

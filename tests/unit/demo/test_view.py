@@ -74,7 +74,7 @@ def test_a_command_to_copy_is_folded_where_other_lines_are_cut() -> None:
     view = LiveView(8, console)
     for number in range(10):
         view.say(f"line {number} {'of many words ' * 12}")
-    command = f"/root/.cache/{'deep/' * 30}kubectl --kubeconfig /root/.cache/kubeconfig get rgrp,rnr,pods"
+    command = f"/home/ann/.cache/{'deep/' * 30}kubectl --kubeconfig /home/ann/.cache/kubeconfig get rgrp,rnr,pods"
     view.hint(f"look around: {command}")
     view.draw(SEEN)
     console.print(view.render())
