@@ -51,7 +51,7 @@ async def test_each_build_has_a_runner_and_a_pod_that_nobody_else_has(operated: 
         there = {each["metadata"]["name"] for each in await site.runners()}
         return not there & set(runners) and not await site.pod_names() & pods
 
-    await site.until(are_gone, "their Runners and pods are deleted")
+    await site.until(are_gone, "their Runners and pods are deleted", 180)
     assert any(reason == "LifetimeServed" for reason, _ in await site.events("Runner") + await site.events())
 
 

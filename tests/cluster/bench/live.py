@@ -17,8 +17,8 @@ from paceline_dev.progress import PlainReporter
 class Told:
     """What came of it."""
 
-    missing: list[str]
-    """Figures that could not be measured."""
+    missing: dict[str, str]
+    """Figures that could not be measured, and why."""
     report: dict[str, Any]
     drawn: dict[str, list[str]]
     """The names in each picture."""
@@ -33,4 +33,4 @@ async def live(bench: Bench, folder: Path) -> Told:
 
     result = await measure(bench, Run(report=PlainReporter(io.StringIO())))
     report = json.loads(write(result, folder, draw).read_text())
-    return Told([each.name for each in result.missing], report, drawn)
+    return Told({each.name: each.reason for each in result.missing}, report, drawn)

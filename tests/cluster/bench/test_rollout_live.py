@@ -16,7 +16,7 @@ SMALL = rolling.Size(runners=2, short=0.5, long=2.0, watched=1)
 async def test_every_figure_is_measured_and_judged_and_what_happened_is_drawn(tmp_path: Path) -> None:
     bench = replace(rollout.BENCH, function=functools.partial(rollout.measure, size=SMALL))
     found = await live(bench, tmp_path)
-    assert found.missing == []
+    assert found.missing == {}
     told = found.report
     figures = {each["name"]: each["median"] for each in told["figures"]}
     assert all(0 < figures[f"seconds_{who}"] < 120 for who in rolling.SUBJECTS)

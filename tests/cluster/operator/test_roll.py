@@ -80,7 +80,11 @@ async def test_a_revision_whose_jobs_fail_is_taken_back_with_the_figures(operate
     message = (await site.condition("Progressing"))["message"]
     assert "jobs failed on revision" in message
     assert (await site.status())["currentRevision"] == first
-    assert ("RolledBack", message) in await site.events()
+
+    async def told() -> bool:
+        return ("RolledBack", message) in await site.events()
+
+    await site.until(told, "the event comes, which is not waited for by the operator")
     where = f'group="builds",namespace="{site.namespace}"'
     counted = (await site.get("/metrics"))[1]
     assert f'paceline_rollouts_total{{{where},what="begun"}} 1.0' in counted
