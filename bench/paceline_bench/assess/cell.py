@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from paceline_bench import histogram, scraped
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import asyncpg
 
 WRITES: Final = "paceline_db_write_seconds"
+FAILED: Final = "paceline_claims_failed_total"
 PATIENCE: Final = 30.0
 """For what is left when no more jobs come."""
 PROBES: Final = 20
@@ -138,13 +140,11 @@ def _counter(before: Mark, after: Mark, name: str, **labels: str) -> float:
 
 def _failed(before: Mark, after: Mark) -> dict[str, int]:
     """Claims of all gateways that came to nothing, by why; what never happened is left out."""
-    found: dict[str, int] = {}
-    for earlier, later in zip(before.metrics, after.metrics, strict=True):
-        old, new = (scraped.by(text, "paceline_claims_failed_total", "reason") for text in (earlier, later))
-        for reason, count in new.items():
-            if more := int(count - old.get(reason, 0)):
-                found[reason] = found.get(reason, 0) + more
-    return found
+    old, new = (
+        sum((Counter(scraped.by(text, FAILED, "reason")) for text in mark.metrics), Counter[str]())
+        for mark in (before, after)
+    )
+    return {reason: int(count) for reason, count in (new - old).items()}
 
 
 def _writes(before: Mark, after: Mark) -> float | None:
