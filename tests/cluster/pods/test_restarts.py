@@ -18,7 +18,8 @@ async def test_a_container_that_keeps_failing_is_backed_off_from(place: Place) -
 async def test_on_failure_restarts_what_failed_and_leaves_what_succeeded(place: Place) -> None:
     pod = place.pod(place.shell("exit 0", "good"), place.shell("exit 1", "bad"), restart="OnFailure")
     await place.create(pod)
-    status = await place.until(lambda s: container(s, "bad").get("restartCount", 0) >= 1, "it was restarted")
+    await place.until(lambda s: "exitCode" in state(s, "terminated", "good"), "the good one is over")
+    status = await place.until(lambda s: container(s, "bad").get("restartCount", 0) >= 1, "the bad one was restarted")
     assert container(status, "good")["restartCount"] == 0
     assert state(status, "terminated", "good")["exitCode"] == 0
     assert status["phase"] == "Running"
