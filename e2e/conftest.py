@@ -68,6 +68,6 @@ def web(cluster: Cluster, probe: str) -> Iterator[str]:
     run = ("-n", namespace)
     cluster.kubectl(*run, "create", "deployment", "web", f"--image={probe}", "--replicas=3", "--", "/probe", "serve")
     cluster.kubectl(*run, "expose", "deployment", "web", "--port=80", "--target-port=8080")
-    cluster.kubectl(*run, "rollout", "status", "deployment/web", "--timeout=120s")
+    cluster.kubectl(*run, "rollout", "status", "deployment/web", "--timeout=240s")
     yield namespace
     cluster.kubectl("delete", "namespace", namespace, "--wait=false")

@@ -54,14 +54,16 @@ class Load:
 
     queue: Queue
     made: int = 0
+    adding: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held from before jobs are sent until they are counted."""
     _luck: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 -- no secret
 
     async def add(self, count: int) -> None:
         """So many at once."""
-        await self.queue.enqueue_many(
-            [NewJob(kind="noop", payload=self._luck.uniform(*JOB_SECONDS)) for _ in range(count)]
-        )
-        self.made += count
+        jobs = [NewJob(kind="noop", payload=self._luck.uniform(*JOB_SECONDS)) for _ in range(count)]
+        async with self.adding:
+            await self.queue.enqueue_many(jobs)
+            self.made += count
 
     async def flow(self) -> None:
         """One by one, for ever."""
@@ -134,9 +136,10 @@ async def _beside(load: Load, crew: Hands, began: float, curves: dict[str, Curve
         if broken := [each for each in tasks if each.done()]:
             raise NotMeasuredError("jobs came no more") from broken[0].exception()
     finally:
-        for each in tasks:
-            each.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        async with load.adding:  # what is on its way may be in the database: it counts
+            for each in tasks:
+                each.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
     curves[THERE] = Curve(THERE, "runners", tuple(there))
     curves[WAITING] = Curve(WAITING, "jobs", tuple(waiting))
 

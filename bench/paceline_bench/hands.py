@@ -148,7 +148,7 @@ class Worker:
 @contextlib.asynccontextmanager
 async def hands(site: Site) -> AsyncIterator[Hands]:
     """From now on."""
-    async with await Database.open(site.url, size=CONNECTIONS, application="bench") as database:
+    async with await Database.open(site.url, size=CONNECTIONS, ready=CONNECTIONS, application="bench") as database:
         found = Hands(site, database, await Line.open(site.url))
         version = (await site.api.get(PODS))["metadata"]["resourceVersion"]
         found.following = asyncio.create_task(found.follow(version))

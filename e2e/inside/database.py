@@ -79,7 +79,7 @@ async def deploy(kubectl: Kubectl, namespace: str, image: str) -> tuple[str, str
     made = {"apiVersion": "v1", "kind": "List", "items": manifests(namespace, node, image, password)}
     await asyncio.to_thread(kubectl.run, "apply", "-f", "-", stdin=json.dumps(made))
     at = ("-n", namespace)
-    await asyncio.to_thread(kubectl.run, *at, "rollout", "status", "statefulset/postgres", "--timeout=120s")
+    await asyncio.to_thread(kubectl.run, *at, "rollout", "status", "statefulset/postgres", "--timeout=240s")
     port = kubectl.json(*at, "get", "service", "postgres")["spec"]["ports"][0]["nodePort"]
     addresses = workers[0]["status"]["addresses"]
     host = next(each["address"] for each in addresses if each["type"] == "InternalIP")

@@ -40,7 +40,7 @@ class DeployedGateways(Gateways):
         await self._settled()
 
     async def _settled(self) -> None:
-        said = await self._site.run("rollout", "status", DEPLOYMENT, "--timeout=120s")
+        said = await self._site.run("rollout", "status", DEPLOYMENT, "--timeout=240s")
         assert "successfully rolled out" in said, said
 
 

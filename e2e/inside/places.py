@@ -54,7 +54,7 @@ class KindSite(Watcher):
     """What was waited for, and how long."""
 
     app = "e2e.image.jobs:jobs"
-    patience = 90.0
+    patience = 150.0
 
     async def until(self, true: Callable[[], object], what: str, seconds: float | None = None) -> None:
         began = time.monotonic()

@@ -30,7 +30,11 @@ async def test_a_postgres_pod_that_is_deleted_costs_no_job(own_database: KindSit
     await site.done_by(*held, *later)
     assert await Reader(site.queue.database).list_dead() == []
     await site.settled(2)
-    assert (await site.condition("QueueReachable"))["status"] == "True"
+
+    async def reachable() -> bool:
+        return bool((await site.condition("QueueReachable"))["status"] == "True")
+
+    await site.until(reachable, "the operator reaches the queue")
 
 
 async def pod(site: KindSite) -> str:

@@ -10,7 +10,7 @@ from e2e.inside.stages import KindStage
 from paceline_dev.errors import DevError
 from paceline_dev.helm.program import CHARTS, RELEASE, Helm, find_helm
 from paceline_dev.images.recipe import default_tag
-from paceline_dev.kind.install import SYSTEM
+from paceline_dev.kind.install import OPERATOR_PODS, SYSTEM
 from paceline_dev.progress import stderr_reporter
 
 pytestmark = pytest.mark.timeout(600)
@@ -57,7 +57,7 @@ async def test_a_release_makes_its_tables_first_works_is_upgraded_and_leaves_gro
 
     await migrate_by(stage, url)
     await run("upgrade", "--install", *chart, "--set=migrate.enabled=true")
-    assert await count(stage, "jobs") == 0, "what made the tables has gone"
+    await site.until(lambda: _none(stage, "jobs"), "what made the tables has gone")
     await site.apply(site.group(1, image=stage.image(default_tag())))
     await site.settled(1)
     await site.finished((await site.queue.enqueue("count", 1)).id)
@@ -75,12 +75,13 @@ async def test_a_release_makes_its_tables_first_works_is_upgraded_and_leaves_gro
 
     await run("uninstall", RELEASE, "-n", SYSTEM, *WAIT)
     await run("uninstall", KINDS, *WAIT)
-    await site.until(lambda: _none(stage), "no operator is left")
+    await site.until(lambda: _none(stage, "pods", "-l", OPERATOR_PODS), "no operator is left")
     assert await hanging(stage) == []
-    assert await count(stage, "all,secrets,configmaps,leases,networkpolicies", "-l", "app.kubernetes.io/instance") == 0
+    ours = ("all,secrets,configmaps,leases,networkpolicies", "-l", "app.kubernetes.io/instance")
+    await site.until(lambda: _none(stage, *ours), "nothing of the release is left")
     assert (await site.status())["readyReplicas"] == 2, "kinds and groups stay"
     await site.finished((await site.queue.enqueue("count", 2)).id)
 
 
-async def _none(stage: KindStage) -> bool:
-    return await stage.operators() == []
+async def _none(stage: KindStage, *what: str) -> bool:
+    return await count(stage, *what) == 0

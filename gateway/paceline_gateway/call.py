@@ -52,7 +52,7 @@ class Answer(BaseModel):
     "/call",
     response_model=Answer,
     responses={
-        409: {"description": "Somebody else cancelled it, or the housekeeping did at its deadline: with a key."},
+        409: {"description": "Somebody else cancelled it, or the housekeeping did at the deadline of who asked first."},
         502: {"description": "Its runner was lost (`runner_failed`), or it failed (`job_failed`)."},
         504: {"description": "It was not done before its deadline, and is cancelled."},
     },
@@ -63,11 +63,13 @@ async def call(request: Request, body: CallBody, caller: Producer, once: Once = 
     502 `runner_failed`: its runner was lost. 502 `job_failed`: it failed. 504 `deadline`: it took too long, and is
     cancelled; so it is when the caller hangs up. Without an idempotency key it is tried once. With one it may be asked
     for again, here or at another gateway, also when it has ended meanwhile: what it returned is the answer. At its
-    deadline the housekeeping cancels it, and whoever asks after that may get 409 `cancelled`.
+    deadline the housekeeping cancels it, and whoever asks after that gets 409 `cancelled`.
     """
     services = services_of(request)
     caller.may_write()
     pool = caller.pool_or(body.pool)
+    clock = asyncio.get_running_loop().time
+    begun = clock()  # the database counts from a little later
     made = await _enqueue(services, pool, body, once, trace_of(request))
     ours = once is None and made.created
     grace = LAST_SECONDS if once is None else 0.0  # only with a key can it be asked for elsewhere
@@ -87,6 +89,8 @@ async def call(request: Request, body: CallBody, caller: Producer, once: Once = 
         if isinstance(gone, asyncio.CancelledError):
             raise
         return Response(status_code=HUNG_UP)
+    if ended.state == "cancelled" and clock() - begun >= seconds:  # the housekeeping was quicker
+        raise _too_late(made.id, seconds)
     return await _answer(services, made.id, ended)
 
 

@@ -19,6 +19,8 @@ from paceline_dev.errors import DevError
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.progress import stderr_reporter
 
+pytestmark = pytest.mark.timeout(240)
+
 ROLE = """
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -123,7 +125,7 @@ def test_a_killed_owner_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
         assert line == f"export KUBECONFIG={tmp_path}/control-plane/kubeconfig"
         programs = _descendants(process.pid)
         process.send_signal(signal.SIGKILL)
-        _, left = psutil.wait_procs(programs, timeout=20)
+        _, left = psutil.wait_procs(programs, timeout=60)
         assert left == []
     assert not (tmp_path / "control-plane").exists()
 
@@ -131,12 +133,12 @@ def test_a_killed_owner_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
 def test_a_second_one_is_refused_and_ctrl_c_ends_the_first_cleanly(tmp_path: Path) -> None:
     with serving(tmp_path) as (first, _):
         with serving(tmp_path) as (second, _):
-            _, complaint = second.communicate(timeout=20)
+            _, complaint = second.communicate(timeout=60)
         assert second.returncode == 1
         assert complaint.startswith(f"error: a control plane runs already (waiting for pid {first.pid} since ")
         programs = _descendants(first.pid)
         first.send_signal(signal.SIGINT)
-        assert first.wait(timeout=20) == 0
+        assert first.wait(timeout=60) == 0
     assert not any(program.is_running() for program in programs)
     assert not (tmp_path / "control-plane").exists()
 

@@ -92,7 +92,7 @@ def test_a_crd_is_served_and_its_schema_structural(kubectl: Kubectl, resource: A
     ],
 )
 def test_kubectl_explains_the_fields(kubectl: Kubectl, path: str, words: str) -> None:
-    until = time.monotonic() + 20  # the API server publishes its OpenAPI some time after a CRD is established
+    until = time.monotonic() + 60  # the API server publishes its OpenAPI some time after a CRD is established
     said = ""
     while words not in said and time.monotonic() < until:
         said = " ".join(kubectl.run("explain", path, check=False).stdout.split())

@@ -1,6 +1,7 @@
 """What `kubectl apply -k` installs, on a real API server: it is accepted, it may do what it must, its pods may run."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,14 @@ def may(kubectl: Kubectl, who: str, *what: str) -> bool:
     return kubectl.run("auth", "can-i", *what, f"--as={who}", check=False).stdout.strip() == "yes"
 
 
+def will(kubectl: Kubectl, who: str, *what: str) -> bool:
+    """Whether somebody may do something by and by: the authorizer hears of a new binding a moment later."""
+    until = time.monotonic() + 60
+    while not (found := may(kubectl, who, *what)) and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
+
+
 @pytest.fixture
 def restricted(kubectl: Kubectl, namespace: str) -> str:
     kubectl.run("label", "namespace", namespace, RESTRICTED)
@@ -51,10 +60,10 @@ def test_an_operator_for_the_whole_cluster_is_accepted_and_its_pod_too(kubectl: 
     found = kubectl.json("get", "pod", "-n", everywhere, pod)["items"][0]
     assert service["spec"]["selector"].items() <= found["metadata"]["labels"].items()
     who = f"system:serviceaccount:{everywhere}:paceline-operator"
-    assert may(kubectl, who, "patch", "runnergroups.paceline.dev/status", "--all-namespaces")
-    assert may(kubectl, who, "create", "pods", "--all-namespaces")
-    assert may(kubectl, who, "watch", "nodes")
-    assert may(kubectl, who, "patch", "leases.coordination.k8s.io/paceline-operator", "-n", everywhere)
+    assert will(kubectl, who, "patch", "runnergroups.paceline.dev/status", "--all-namespaces")
+    assert will(kubectl, who, "create", "pods", "--all-namespaces")
+    assert will(kubectl, who, "watch", "nodes")
+    assert will(kubectl, who, "patch", "leases.coordination.k8s.io/paceline-operator", "-n", everywhere)
     assert not may(kubectl, who, "patch", "leases.coordination.k8s.io/another", "-n", everywhere)
     assert not may(kubectl, who, "patch", "leases.coordination.k8s.io/paceline-operator", "-n", "kube-system")
     assert not may(kubectl, who, "list", "customresourcedefinitions.apiextensions.k8s.io")
@@ -77,8 +86,8 @@ def test_an_operator_for_one_namespace_has_no_right_elsewhere(
     assert environment["PACELINE_WATCH_NODES"]["value"] == "false"
     assert environment["PACELINE_POD_IP"]["valueFrom"]["fieldRef"]["fieldPath"] == "status.podIP"
     who = f"system:serviceaccount:{restricted}:paceline-operator"
-    assert may(kubectl, who, "create", "pods", "-n", restricted)
-    assert may(kubectl, who, "patch", "runnergroups.paceline.dev/status", "-n", restricted)
+    assert will(kubectl, who, "create", "pods", "-n", restricted)
+    assert will(kubectl, who, "patch", "runnergroups.paceline.dev/status", "-n", restricted)
     for what in (("create", "pods", "-n", "default"), ("get", "secrets", "-n", "default"), ("list", "nodes")):
         assert not may(kubectl, who, *what)
 

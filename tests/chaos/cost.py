@@ -20,6 +20,8 @@ WAIT = """
 SELECT count(*) FROM paceline.enqueue($1, array_fill('quick'::text, ARRAY[$2::integer]),
                                       array_fill('{}'::jsonb, ARRAY[$2::integer]))"""
 CLAIM = "SELECT cardinality(ids) FROM paceline.step({}, {})"
+NO_TICK = "UPDATE paceline.tick SET next_at = 'infinity'"
+"""Whoever claims does the housekeeping that is due, and what that touches is none of the claim's."""
 ROWS = """
 SELECT coalesce(sum(idx_tup_fetch + seq_tup_read), 0)::bigint FROM pg_stat_xact_user_tables
  WHERE schemaname = 'paceline' AND relname = 'job'"""
@@ -34,6 +36,7 @@ async def _cost(connection: "asyncpg.Connection[asyncpg.Record]", pool: str, whe
     undone = connection.transaction()
     await undone.start()
     try:
+        await connection.execute(NO_TICK)  # first, so that whoever does it just now is waited for with empty hands
         runner = await connection.fetchval(REGISTER, pool)
         await connection.fetchval(WAIT, pool, WAITING)
         await connection.execute("ANALYZE paceline.job")  # as autovacuum does soon after so many have come

@@ -9,7 +9,6 @@ from pathlib import Path
 import aiohttp
 from aiohttp import web
 
-from paceline.testing.scratch import free_ports
 from paceline_dev.control_plane import ControlPlane
 
 CARRIED = ("Accept", "Content-Type", "User-Agent")
@@ -35,7 +34,7 @@ class Door:
         self._plane, self._pki = plane, plane.folder / "pki"
         self._watches: list[web.Request] = []
         self._session: aiohttp.ClientSession | None = None
-        self.port = free_ports(1)[0]
+        self.port = 0
 
     def cut_watches(self) -> None:
         for request in list(self._watches):
@@ -105,7 +104,8 @@ class Door:
         ) as self._session:  # fmt: skip
             await runner.setup()
             try:
-                await web.TCPSite(runner, "127.0.0.1", self.port, ssl_context=here).start()
+                await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=here).start()
+                self.port = runner.addresses[0][1]
                 yield
             finally:
                 await runner.cleanup()

@@ -17,7 +17,7 @@ from chaos.stage import Stage
 from chaos.work import CRON, Batch, Planned, batches, calls
 from history.events import Expected
 from history.plan import Batch as Together
-from history.produce import _insist
+from history.produce import _insist, opened
 from paceline.database import Database
 from paceline.job import NewJob
 from paceline.queue import Queue
@@ -78,7 +78,7 @@ class Producers:
         return False
 
     async def _by_ledger(self) -> None:
-        database = await Database.open(self.stage.databases.ways["producers"].url)
+        database = await opened(self.stage.databases.ways["producers"].url)
         try:
             for batch in batches(self.seed, "ledger", itertools.count(1, STREAMS), PACE):
                 if not await self._pause(batch.gap):

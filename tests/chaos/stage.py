@@ -260,7 +260,7 @@ async def _open_ways(stage: Stage, stack: contextlib.AsyncExitStack) -> None:
 
 async def _start_nodes(stage: Stage, stack: contextlib.AsyncExitStack) -> None:
     await asyncio.to_thread(stage.kubectl.teach)
-    await stage.run("wait", "serviceaccount/default", "--for=create", "--timeout=30s")
+    await stage.run("wait", "serviceaccount/default", "--for=create", "--timeout=120s")
     images = {
         "chaos": stage.image(),
         "crashing": Image(entrypoint=("sh", "-c", "exit 1"), env={"PATH": PATH}),

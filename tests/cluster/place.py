@@ -16,7 +16,7 @@ from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import AnswerError, Api
 
 Json = dict[str, Any]
-PATIENCE = 25.0
+PATIENCE = 60.0
 """Seconds until a story gives up; most wait for less than one."""
 
 

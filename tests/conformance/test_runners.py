@@ -80,11 +80,11 @@ async def test_a_result_that_is_no_json_is_refused_and_nothing_is_acked(backend:
 
 
 async def test_a_heartbeat_keeps_the_lease_and_does_not_revive_one_that_ended(backend: Backend) -> None:
-    runner = await backend.register()
+    runner = await backend.register(lease=HOUR)
     for _ in range(3):
-        await backend.pass_time(timedelta(seconds=20))
+        await backend.pass_time(HOUR * 2 / 3)
         assert (await runner.heartbeat()).verdict == "ok"
-    await backend.pass_time(timedelta(seconds=31))
+    await backend.pass_time(HOUR + timedelta(seconds=1))
     assert (await runner.heartbeat()).verdict == "fenced"
     assert (await runner.step(1)).verdict == "fenced"
 
@@ -290,11 +290,11 @@ async def test_a_drain_taint_drains_now_and_after_a_restart(backend: Backend) ->
 
 
 async def test_prefer_no_claim_leaves_a_job_to_others_for_five_seconds(backend: Backend) -> None:
+    runner = await backend.register()
+    await backend.taint(runner, "a:PreferNoClaim")
     old = await backend.queue.enqueue("mail")
     await backend.pass_time(timedelta(seconds=6))
     young = await backend.queue.enqueue("mail")
-    runner = await backend.register()
-    await backend.taint(runner, "a:PreferNoClaim")
     assert [job.id for job in (await runner.step(9)).jobs] == [old.id]
     other = await backend.register("other")
     assert [job.id for job in (await other.step(9)).jobs] == [young.id]

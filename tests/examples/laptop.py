@@ -84,7 +84,8 @@ class Laptop:
         """One more runner with the same handlers."""
         paths = os.pathsep.join((str(self.folder), os.environ.get("PYTHONPATH", "")))
         runner = await RunnerProcess.start(
-            self.url, self.scratch, name, *words, PYTHONPATH=paths, **self.variables
+            self.url, self.scratch, name, *words, PYTHONPATH=paths, PACELINE_STALE_THRESHOLD_SECS="90",
+            **self.variables,
         )  # fmt: skip
         self.terminals.push_async_callback(runner.end)
         await runner.said("registered as")

@@ -21,7 +21,6 @@ FOLDER = REPOSITORY / "runner-image" / "examples" / "two-nodes"
 SECRET = "not-in-the-file"
 RUNNERS = ("runner-1", "runner-2")
 Config = Callable[..., subprocess.CompletedProcess[str]]
-pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from paceline.cron import Cron, CronEntry
 from paceline.job import NewJob
 from runner.process import eventually, until
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 BERLIN = ZoneInfo("Europe/Berlin")
 DAYS_LATER = "UPDATE paceline.cron SET next_at = next_at - $1::interval"
 """As if so much time had passed."""

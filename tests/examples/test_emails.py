@@ -18,7 +18,7 @@ from examples.laptop import Laptop, told
 from paceline.job import JobId
 from runner.process import eventually, until
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 PEOPLE = 5
 """In addresses.txt."""
 SLOTS = 4

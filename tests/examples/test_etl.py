@@ -11,7 +11,7 @@ from examples.laptop import Laptop, told
 from paceline.job import NewJob
 from runner.process import eventually, until
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 ROWS = 500
 TABLES = 6
 """Three of each of two sources."""

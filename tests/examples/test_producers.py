@@ -11,7 +11,7 @@ from examples.laptop import Laptop, told
 from paceline.testing.scratch import free_ports
 from runner.process import eventually
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 SHOPS = {
     "django-shop": ("shop_order", ("python", "manage.py", "runserver")),
     "fastapi-shop": ("orders", ("uvicorn",)),
@@ -54,7 +54,7 @@ async def shop(request: pytest.FixtureRequest, laptop: OpenLaptop) -> AsyncItera
     await here.serves(*(port if word == "8001" else word for word in told(here.folder, *begin)))
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
         made = Shop(here, table, client)
-        await eventually(made.answers, "the shop serves")
+        await eventually(made.answers, "the shop serves", 90)
         yield made
 
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import psutil
 import pytest
 
@@ -31,8 +32,8 @@ from support.pg import one_server
 FOLDER = REPOSITORY / "runner-image" / "examples" / "two-nodes"
 EXPORT, MIGRATE, START, ENQUEUE, ROLL = commands(FOLDER / "README.md", "As processes")
 NAMES = ("node-1", "node-2")
-PATIENCE = 60
-pytestmark = pytest.mark.timeout(240)
+PATIENCE = 90
+pytestmark = pytest.mark.timeout(400)
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,18 @@ class Nodes:
 
     async def until_ready(self, *names: str) -> None:
         async def are_ready() -> bool:
-            return all(self.moments(name, "registered as") for name in names)
+            return all([self.moments(name, "registered as") and await self.answers(name) for name in names])
 
         await eventually(are_ready, f"{', '.join(names)} are ready", PATIENCE)
+
+    async def answers(self, name: str) -> bool:
+        """Whether it says that it is ready, as `roll.sh` asks it."""
+        where = dict(line.split() for line in self.file.read_text().splitlines() if " 127." in line)[name]
+        try:
+            async with aiohttp.ClientSession() as session, session.get(f"http://{where}/health/ready") as answer:
+                return (await answer.text()).strip() == "ok"
+        except aiohttp.ClientError:
+            return False
 
     def processes(self) -> list[psutil.Process]:
         """All that were started from this file, whoever their parent is by now."""

@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, TypeAlias
 
 import httpx
@@ -16,7 +18,6 @@ from paceline.job import JobId
 from paceline.queue import Queue
 from paceline.reading import Reader
 from paceline.testing import PostgresServer
-from paceline.testing.scratch import free_ports
 from paceline.tokens import Tokens
 from paceline_gateway.app import create_app
 from paceline_gateway.serve import bound, configured, leave
@@ -60,6 +61,11 @@ def tokens(database: Database) -> Tokens:
     return Tokens(database)
 
 
+def port_of(listeners: list[socket.socket]) -> int:
+    """The one that the kernel chose: nobody else gets it meanwhile."""
+    return int(listeners[0].getsockname()[1])
+
+
 @dataclass
 class Site:
     """Where gateways run; each has a login that may do what a gateway must, and no more."""
@@ -71,11 +77,12 @@ class Site:
 
     async def start(self, **settings: Any) -> str:
         """One more gateway; its address."""
-        (port,) = free_ports(1)
+        listeners = bound("127.0.0.1", 0)
+        port = port_of(listeners)
         chosen = Settings(database_url=self.url, host="127.0.0.1", port=port, **settings)
         app = create_app(chosen)
         server = uvicorn.Server(configured(app, chosen))
-        serving = asyncio.create_task(server.serve(bound(chosen.host, port)))
+        serving = asyncio.create_task(server.serve(listeners))
 
         async def stop() -> None:
             await leave(app, server)
@@ -124,6 +131,12 @@ async def runner(site: Site, address: str) -> Client:
 @pytest.fixture
 async def admin(site: Site, address: str) -> Client:
     return await site.client(address, await site.tokens.create("ak"))
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes back after its socket dropped has the rest of its lease for that."""
+    monkeypatch.setattr("paceline.dialled.RESUME", timedelta(minutes=5))
 
 
 async def until(true: Callable[[], Awaitable[object]]) -> None:

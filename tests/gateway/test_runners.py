@@ -68,10 +68,12 @@ async def test_a_run_that_nobody_confirms_goes_back_and_one_that_is_named_stays(
 async def test_a_drain_ends_the_poll_and_a_cancel_is_told(runner: Client, register: Registered, queue: Queue) -> None:
     made = await queue.enqueue("mail")
     me = await register()
-    await runner.get("/runner/runs", params={"incarnation": me})
+    (run,) = (await runner.get("/runner/runs", params={"incarnation": me})).json()["runs"]
     poll = asyncio.create_task(runner.get("/runner/runs", params={"incarnation": me, "want": 1}))
     await queue.cancel(made.id)
     assert (await poll).json()["cancelled"] == [made.id]
+    over = {"incarnation": me, "fence": run["fence"], "error": "cancelled", "cause": "Cancelled"}
+    assert (await runner.post(f"/runner/runs/{made.id}/fail", json=over)).status_code == 200  # else it is told again
     poll = asyncio.create_task(runner.get("/runner/runs", params={"incarnation": me, "want": 0}))
     await queue.database.value("SELECT paceline.drain($1)", me)
     assert (await poll).json()["verdict"] == "draining"

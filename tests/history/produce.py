@@ -7,6 +7,9 @@ again: while a job is live no second one is made. One that is finished by then i
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
 
 from history.plan import Batch
 from history.site import AWAY
@@ -15,11 +18,13 @@ from paceline.errors import DatabaseError
 from paceline.job import JobId
 from paceline.queue import Queue
 
+Answer = TypeVar("Answer")
+
 
 async def produce(url: str, number: int, batches: tuple[tuple[str, Batch], ...]) -> dict[int, int]:
     """The jobs that it was told of, by their numbers in the plan."""
     told: dict[int, int] = {}
-    database = await Database.open(url)
+    database = await opened(url)
     try:
         for pool, batch in batches:
             await asyncio.sleep(batch.gap)
@@ -33,13 +38,26 @@ async def produce(url: str, number: int, batches: tuple[tuple[str, Batch], ...])
     return told
 
 
+async def opened(url: str) -> Database:
+    """Connections of a producer; those who break things do not wait until it has them."""
+    return await _asked(partial(Database.open, url))
+
+
 async def _insist(queue: Queue, batch: Batch, ledger: str | None) -> list[int]:
+    async def enqueue() -> list[int]:
+        if ledger is None:
+            return [each.id for each in await queue.enqueue_many(batch.jobs)]
+        return await _with_ledger(queue, batch, ledger)
+
+    return await _asked(enqueue)
+
+
+async def _asked(call: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Ask until there is an answer."""
     end = time.monotonic() + AWAY
     while True:
         try:
-            if ledger is None:
-                return [each.id for each in await queue.enqueue_many(batch.jobs)]
-            return await _with_ledger(queue, batch, ledger)
+            return await call()
         except DatabaseError as error:
             if time.monotonic() > end:
                 raise TimeoutError("nothing can be enqueued any more") from error

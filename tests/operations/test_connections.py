@@ -24,7 +24,6 @@ from support.pg import logins, migrated_template, one_server
 PAGE = (REPOSITORY / "docs" / "how-to" / "operate.md").read_text()
 HELD = "SELECT count(*) FROM pg_stat_activity WHERE usename = $1"
 DISPATCHERS, POOL, JOBS = 2, 4, 60
-pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture(scope="module")

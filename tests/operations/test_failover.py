@@ -19,7 +19,6 @@ from paceline.testing import PostgresServer
 from runner.process import starting
 from support.proxy import Proxy, proxy
 
-pytestmark = pytest.mark.timeout(180)
 LEFT = "SELECT count(*) FROM paceline.job"
 DONE = "SELECT array_agg(h.id) FROM paceline.history h WHERE h.outcome = 'd'"
 

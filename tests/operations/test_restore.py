@@ -18,7 +18,6 @@ from paceline.reading import Reader
 from paceline.testing import PostgresServer
 from postgres.cli.process import run_cli
 
-pytestmark = pytest.mark.timeout(180)
 POINT = "noon"
 SINCE = 40
 """So many registrations and claims are made after the moment: of a sequence the log is up to 32 ahead."""

@@ -1,4 +1,4 @@
-"""A queue of each test's own, and runners: the real command in a process, with a lease short enough to lose."""
+"""A queue of each test's own, and runners: the real command in a process."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from paceline.database import Database
 from paceline.queue import Queue
 from paceline.testing import PostgresServer
-from runner.process import StartRunner, starting
+from runner.process import LONG, StartRunner, starting
 from support.pg import migrated_template, one_server
 
 
@@ -46,6 +46,6 @@ def scratch(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def start(migrated: str, scratch: Path) -> AsyncIterator[StartRunner]:
-    """Start runners; none of them outlives the test."""
-    async with starting(migrated, scratch) as make:
+    """Start runners that keep their jobs, unless the test gives them a lease to lose; none outlives the test."""
+    async with starting(migrated, scratch, **LONG) as make:
         yield make

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -17,44 +18,52 @@ from paceline.job import JobId
 from paceline.queue import Queue
 from paceline.reading import Reader
 from paceline.seen import Attempt, JobDetail
-from paceline.testing.scratch import free_ports
 from support.forked import Awaited
 
 APPS = Path(__file__).parent / "apps"
 SHORT = {"PACELINE_HEARTBEAT_INTERVAL_SECS": "0.5", "PACELINE_STALE_THRESHOLD_SECS": "6.5"}
 """The shortest lease that the heartbeat allows: it gives up its jobs after 3.5 s of silence."""
-PATIENCE = 30
+LONG = {"PACELINE_HEARTBEAT_INTERVAL_SECS": "1", "PACELINE_STALE_THRESHOLD_SECS": "120"}
+"""For whoever is not to lose anything: no standstill of a machine is so long."""
+SHORT_LEASE = ("--heartbeat-interval", "0.5", "--stale-threshold", "6.5")
+"""Words that make it short again."""
+MEDIUM_LEASE = ("--heartbeat-interval", "2", "--stale-threshold", "12")
+"""For whoever outlives it: nine seconds of silence, and two until a heartbeat is answered."""
+PATIENCE = 45
+LISTENS = re.compile(r"listening on \S*:(\d+)")
 
 
 class RunnerProcess:
     """`paceline run` with its log, its port and its end."""
 
-    def __init__(self, process: asyncio.subprocess.Process | Awaited, port: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process | Awaited, port: int = 0) -> None:
         self.process = process
         self.port = port
+        """0 until it has said on which one it listens."""
         self.lines: list[str] = []
         self._news = asyncio.Condition()
         self._reader = asyncio.create_task(self._read())
 
     @classmethod
     async def start(cls, url: str, scratch: Path, name: str, *words: str, **variables: str) -> Self:
-        port = free_ports(1)[0]
         kept = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_")}
         environment = {
             **kept, **SHORT, "PACELINE_DATABASE_URL": url, "PACELINE_POOL": "builds", "PACELINE_APP": "shop:jobs",
-            "PACELINE_NODE_ID": name, "PACELINE_LISTEN": f"127.0.0.1:{port}", "SCRATCH": str(scratch), **variables,
+            "PACELINE_NODE_ID": name, "PACELINE_LISTEN": "127.0.0.1:0", "SCRATCH": str(scratch), **variables,
         }  # fmt: skip
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "paceline_cli", "run", *words,
             env=environment, cwd=APPS, stderr=asyncio.subprocess.PIPE, limit=2**24, start_new_session=True,
         )  # fmt: skip
-        return cls(process, port)
+        return cls(process)
 
     async def _read(self) -> None:
         assert self.process.stderr is not None
         async for line in self.process.stderr:
             async with self._news:
                 self.lines.append(line.decode(errors="replace").rstrip())
+                if not self.port and (found := LISTENS.search(self.lines[-1])):
+                    self.port = int(found[1])
                 self._news.notify_all()
         async with self._news:
             self._news.notify_all()
@@ -101,6 +110,8 @@ class RunnerProcess:
         await asyncio.gather(self._reader, return_exceptions=True)
 
     async def get(self, path: str, method: str = "GET") -> tuple[int, str]:
+        if not self.port:
+            await self.said("listening on")
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE)) as session,
             session.request(method, f"http://127.0.0.1:{self.port}{path}") as answer,
@@ -124,14 +135,14 @@ class StartRunner(Protocol):
 
 
 @contextlib.asynccontextmanager
-async def starting(database_url: str, scratch: Path) -> AsyncIterator[StartRunner]:
-    """Start runners; none of them outlives the block."""
+async def starting(database_url: str, scratch: Path, **common: str) -> AsyncIterator[StartRunner]:
+    """Start runners, all with some variables in common; none of them outlives the block."""
     async with contextlib.AsyncExitStack() as stack:
 
         async def make(
             name: str = "r1", *words: str, url: str = database_url, wait: bool = True, **variables: str
         ) -> RunnerProcess:
-            runner = await RunnerProcess.start(url, scratch, name, *words, **variables)
+            runner = await RunnerProcess.start(url, scratch, name, *words, **{**common, **variables})
             stack.push_async_callback(runner.end)
             if wait:
                 await runner.said("registered as")

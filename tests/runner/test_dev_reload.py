@@ -4,12 +4,13 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
+from paceline_runner import reload
 from paceline_runner.reload import Child, Reloader, Sources
 from runner.process import eventually
 
@@ -87,14 +88,14 @@ def test_of_too_many_files_the_nearest_are_watched(tmp_path: Path) -> None:
     assert sources.changed() == ["near.py"]
 
 
-def test_new_code_is_not_compiled_within_the_second_of_its_save(tmp_path: Path) -> None:
-    path = _write(tmp_path / "a.py")
-    now = time.time()
-    for age, least, most in ((-0.0, 0.0, 1.0), (5.0, 0.0, 0.0), (-3600.0, 1.0, 1.0)):
-        os.utime(path, (now, now - age))
-        assert least <= Sources(tmp_path).unripe() <= most
-    os.utime(path, (now, now // 1 + 1))
-    assert Sources(tmp_path).unripe() == 1.0
+def test_new_code_is_not_compiled_within_the_second_of_its_save(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, now = _write(tmp_path / "a.py"), 1_800_000_000.25
+    monkeypatch.setattr(reload, "time", SimpleNamespace(time=lambda: now))
+    for saved, seconds in ((now, 0.75), (now - 5, 0.0), (now + 3600, 1.0), (now // 1 + 1, 1.0)):
+        os.utime(path, (now, saved))
+        assert Sources(tmp_path).unripe() == seconds
 
 
 class Ears:
@@ -125,11 +126,20 @@ def _python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
-async def test_who_does_not_finish_in_time_is_told_a_second_time() -> None:
-    ears = Ears()
+async def test_who_does_not_finish_in_time_is_told_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ears, real = Ears(), asyncio.sleep
+
+    async def until_it_has_heard(seconds: float) -> None:
+        if seconds == 60:
+            await ears.has("signal 1")
+        else:
+            await real(seconds)
+
+    monkeypatch.setattr("paceline_runner.reload.asyncio.sleep", until_it_has_heard)
+    monkeypatch.setattr(reload, "FORCE", 30.0)
     child = Child(_python(HEEDS_THE_SECOND), os.environ, ears.heard)
     await ears.has("up")
-    await child.leave(0.2, asyncio.Event())
+    await child.leave(60, asyncio.Event())
     assert ears.lines == ["up", "signal 1", "signal 2"]
     assert child.end.result() == 0
 
@@ -141,7 +151,7 @@ async def test_who_heeds_nothing_is_killed_when_somebody_is_in_a_hurry() -> None
     leaving = asyncio.create_task(child.leave(60, hurry))
     await ears.has("first")
     hurry.set()
-    done, _ = await asyncio.wait([leaving], timeout=5)
+    done, _ = await asyncio.wait([leaving], timeout=40)
     child._send(signal.SIGKILL)
     await leaving
     assert done
@@ -164,7 +174,7 @@ async def test_one_who_holds_the_pipe_does_not_hold_up_the_end() -> None:
     await ears.has("up")
     stray = psutil.Process(int(ears.lines[0]))
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(40):
             assert await child.end == 0
         assert stray.is_running()
     finally:

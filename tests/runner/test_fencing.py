@@ -7,21 +7,22 @@ from datetime import timedelta
 from pathlib import Path
 
 import psutil
-import pytest
 
 from paceline.job import NewJob
 from paceline.queue import Queue
-from runner.process import StartRunner, attempts, eventually, seen, there, until
+from runner.process import LONG, MEDIUM_LEASE, SHORT_LEASE, StartRunner, attempts, eventually, seen, there, until
 from support.proxy import proxy
 
 FENCED = 70
+UNHURRIED = ("--heartbeat-interval", "10")
+"""So long the database may take to hear of a handler that is stuck."""
 
 
 async def test_a_killed_runners_job_is_done_by_another_and_the_loss_is_counted(
     queue: Queue, start: StartRunner, scratch: Path
 ) -> None:
     made = await queue.enqueue("wait", "go")
-    first = await start("r1")
+    first = await start("r1", *SHORT_LEASE)
     await there(scratch / "begun")
     first.send(signal.SIGKILL)
     await start("r2")
@@ -32,12 +33,11 @@ async def test_a_killed_runners_job_is_done_by_another_and_the_loss_is_counted(
     assert (lost.outcome, lost.cause, lost.runner) == ("lost", "LeaseExpired", "r1")
 
 
-@pytest.mark.timeout(120)
 async def test_a_runner_that_was_stopped_for_longer_than_its_lease_lets_go_when_it_wakes(
     queue: Queue, start: StartRunner, scratch: Path
 ) -> None:
     """Six of them: whether the main thread or the keeper's is the first to run after SIGCONT is a matter of chance."""
-    stopped = [await start(f"r{n}", PACELINE_SLOTS="1") for n in range(6)]
+    stopped = [await start(f"r{n}", *SHORT_LEASE, PACELINE_SLOTS="1") for n in range(6)]
     made = await queue.enqueue_many([NewJob(kind="wait", payload="go")] * 6)
     await eventually(lambda: _begun(scratch, 6), "all have begun")
     for each in stopped:
@@ -89,14 +89,14 @@ async def _begun(scratch: Path, count: int) -> bool:
 async def test_a_handler_that_never_yields_does_not_lose_its_runner(
     queue: Queue, start: StartRunner, scratch: Path
 ) -> None:
-    """9 s is longer than the lease of 6.5 s: the heartbeat has a thread of its own, and so has the port."""
-    made = await queue.enqueue("block", 9.0)
-    runner = await start("r1")
+    """15 s is longer than the lease of 12 s: the heartbeat has a thread of its own, and so has the port."""
+    made = await queue.enqueue("block", 15.0)
+    runner = await start("r1", *MEDIUM_LEASE)
     await there(scratch / "begun")
     await start("r2")
     await runner.said("listening on")
     assert await runner.get("/health/live") == (200, "ok\n")
-    done = await until(queue, made.id, "done", seconds=40)
+    done = await until(queue, made.id, "done", seconds=90)
     assert (done.runner, done.losses) == ("r1", 0)
 
 
@@ -105,19 +105,19 @@ async def test_a_handler_that_never_yields_does_not_keep_a_lost_runner_alive(
 ) -> None:
     await queue.enqueue("block", 60.0)
     async with proxy(migrated) as between:
-        runner = await start("r1", url=between.url)
+        runner = await start("r1", *SHORT_LEASE, url=between.url)
         await there(scratch / "begun")
         between.swallow()
-        assert await runner.ended(15) == FENCED
+        assert await runner.ended() == FENCED
 
 
 async def test_a_handler_that_never_yields_and_has_timed_out_costs_the_runner(
     queue: Queue, start: StartRunner, scratch: Path
 ) -> None:
     made = await queue.enqueue(NewJob(kind="block", payload=60.0, timeout=timedelta(seconds=0.5), max_losses=0))
-    runner = await start("r1", PACELINE_GRACE_SECS="0.5")
+    runner = await start("r1", *UNHURRIED, PACELINE_GRACE_SECS="0.5")
     await there(scratch / "begun")
-    assert await runner.ended(15) == FENCED
+    assert await runner.ended() == FENCED
     assert f"does not yield, and job {made.id} has timed out" in runner.log
     dead = await until(queue, made.id, "dead")
     assert dead.cause == "Poison"
@@ -128,10 +128,10 @@ async def test_a_handler_that_never_yields_does_not_keep_a_runner_that_was_told_
     queue: Queue, start: StartRunner, scratch: Path
 ) -> None:
     made = await queue.enqueue("block", 60.0)
-    runner = await start("r1", PACELINE_GRACE_SECS="0.5", PACELINE_DRAIN_TIMEOUT_SECS="0.5")
+    runner = await start("r1", *UNHURRIED, PACELINE_GRACE_SECS="0.5", PACELINE_DRAIN_TIMEOUT_SECS="0.5")
     await there(scratch / "begun")
     runner.send(signal.SIGTERM)
-    assert await runner.ended(15) == 0
+    assert await runner.ended() == 0
     back = await seen(queue, made.id)
     assert (back.state, back.tries, back.losses) == ("ready", 0, 0)
 
@@ -161,20 +161,23 @@ async def test_an_idle_runner_outlives_a_database_that_is_away_longer_than_its_l
     queue: Queue, start: StartRunner, migrated: str
 ) -> None:
     async with proxy(migrated) as between:
-        runner = await start("r1", url=between.url)
+        runner = await start("r1", *SHORT_LEASE, url=between.url)
         await runner.said("listening on")
         between.refuse()
         between.cut()
 
+        async def is_ready() -> bool:
+            return (await runner.get("/health/ready"))[0] == 200
+
         async def is_unready() -> bool:
             return (await runner.get("/health/ready"))[0] == 503
 
-        await eventually(is_unready, "it is not ready without a database", 20)
+        await eventually(is_unready, "it is not ready without a database")
         between.refuse(False)
         await runner.said("registered as", times=2)
         made = await queue.enqueue("mail", {"to": "ann"})
         await until(queue, made.id, "done")
-        assert (await runner.get("/health/ready"))[0] == 200
+        await eventually(is_ready, "it is ready again")
 
 
 async def test_a_busy_runner_ends_when_its_connections_go_dead_without_a_word(
@@ -183,7 +186,7 @@ async def test_a_busy_runner_ends_when_its_connections_go_dead_without_a_word(
     """Half-open: packets are swallowed, nothing is closed. Only the clock can tell."""
     made = await queue.enqueue("wait", "go")
     async with proxy(migrated) as between:
-        runner = await start("r1", url=between.url)
+        runner = await start("r1", *SHORT_LEASE, url=between.url)
         await there(scratch / "begun")
         between.swallow()
         assert await runner.ended() == FENCED
@@ -231,7 +234,7 @@ async def test_one_that_starts_while_the_database_is_away_waits_and_does_not_exi
 
 async def test_hard_exit_of_a_handler_costs_the_runner_and_its_jobs_come_back(queue: Queue, start: StartRunner) -> None:
     made = await queue.enqueue(NewJob(kind="hard-exit", max_losses=0))
-    runner = await start("r1", wait=False)
+    runner = await start("r1", *SHORT_LEASE, wait=False)
     assert await runner.ended() == 9
     await start("r2", "--pool", "other")
     dead = await until(queue, made.id, "dead")
@@ -278,7 +281,7 @@ async def test_two_hundred_jobs_survive_a_database_that_restarts_under_them(tmp_
         async with await Database.open(server.url) as database:
             queue = Queue(database, "builds")
             made = await queue.enqueue_many([NewJob(kind="nap", payload=0.05)] * 200)
-        runner = await RunnerProcess.start(server.url, scratch, "r1")
+        runner = await RunnerProcess.start(server.url, scratch, "r1", **LONG)
         try:
             await there(scratch / "ends")
             await asyncio.to_thread(server.halt)
@@ -286,7 +289,7 @@ async def test_two_hundred_jobs_survive_a_database_that_restarts_under_them(tmp_
             async with await Database.open(server.url) as database:
                 queue = Queue(database, "builds")
                 for each in made:
-                    done = await until(queue, each.id, "done", seconds=40)
+                    done = await until(queue, each.id, "done", seconds=90)
                     assert (done.tries, done.losses) == (0, 0)
             assert runner.process.returncode is None
         finally:

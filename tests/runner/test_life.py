@@ -1,5 +1,6 @@
 """A runner's plain life: registers, claims, runs handlers of every sort, tells what became of it, leaves."""
 
+import re
 import signal
 import time
 from datetime import timedelta
@@ -9,7 +10,7 @@ from paceline.cron import Cron, CronEntry
 from paceline.job import NewJob
 from paceline.queue import Queue
 from paceline.reading import Reader
-from runner.process import StartRunner, attempts, eventually, seen, there, until
+from runner.process import RunnerProcess, StartRunner, attempts, eventually, seen, there, until
 
 
 async def test_a_job_is_run_and_its_result_and_output_are_kept(queue: Queue, start: StartRunner) -> None:
@@ -119,14 +120,14 @@ async def test_an_idle_runner_starts_a_job_at_once(queue: Queue, start: StartRun
         made = await queue.enqueue("count")
         await until(queue, made.id, "done")
         waits.append(time.monotonic() - began)
-    assert sorted(waits)[2] < 1, "the poll floor is 5 s: a NOTIFY must have woken it"
+    assert sorted(waits)[2] < 3, "it looks every four or five seconds: a NOTIFY must have woken it"
 
 
 async def test_a_job_of_cron_comes_without_anybody_else(queue: Queue, start: StartRunner, scratch: Path) -> None:
     """No operator, no gateway: runners keep house themselves."""
     later = await queue.enqueue(NewJob(kind="mail", payload={"to": "ann"}, delay=timedelta(seconds=1)))
     await start("r1")
-    await until(queue, later.id, "done", seconds=10)
+    await until(queue, later.id, "done")
     entry = CronEntry(name="each", schedule="* * * * * *", job=NewJob(kind="wait", payload="go"))
     await Cron(queue.database, "builds").put(entry)
     await there(scratch / "begun")
@@ -142,7 +143,7 @@ async def test_a_timeout_ends_the_attempt_and_an_extension_moves_it(queue: Queue
     assert (await until(queue, short.id, "scheduled")).tries == 1
     (attempt,) = await attempts(queue, short.id)
     assert (attempt.cause, attempt.outcome) == ("TimedOut", "failed")
-    assert (attempt.error or "").startswith("timed out after 0.")
+    assert re.match(r"timed out after \d+\.\d s", attempt.error or "")
 
 
 async def test_work_that_does_not_heed_its_timeout_is_settled_without_it_and_keeps_its_slot(
@@ -153,17 +154,24 @@ async def test_work_that_does_not_heed_its_timeout_is_settled_without_it_and_kee
     for each in made:
         assert (await until(queue, each.id, "scheduled")).tries == 1
         assert (await attempts(queue, each.id))[0].cause == "TimedOut"
-    _, metrics = await runner.get("/metrics")
-    assert 'paceline_runner_unruly{pool="builds"} 2.0' in metrics
-    assert 'paceline_runner_slots_busy{pool="builds"} 2.0' in metrics
+    await _shows(runner, 'paceline_runner_unruly{pool="builds"} 2.0', 'paceline_runner_slots_busy{pool="builds"} 2.0')
     (scratch / "go").touch()
     other = await queue.enqueue("mail", {"to": "ann"})
     await until(queue, other.id, "done")
+    await _shows(runner, 'paceline_runner_slots_busy{pool="builds"} 0.0')
 
-    async def all_are_free() -> bool:
-        return 'paceline_runner_slots_busy{pool="builds"} 0.0' in (await runner.get("/metrics"))[1]
 
-    await eventually(all_are_free, "all slots are free")
+async def _shows(runner: RunnerProcess, *lines: str) -> str:
+    """Wait until its port shows all these lines; all that it shows then."""
+    shown = ""
+
+    async def so_it_is() -> bool:
+        nonlocal shown
+        status, shown = await runner.get("/metrics")
+        return status == 200 and all(line in shown for line in lines)
+
+    await eventually(so_it_is, f"its metrics have {', '.join(lines)}")
+    return shown
 
 
 async def test_a_cancel_reaches_a_running_handler_long_before_the_next_heartbeat(
@@ -207,15 +215,13 @@ async def test_metrics_tell_what_it_did_by_pool_and_kind(queue: Queue, start: St
     await until(queue, good.id, "done")
     await until(queue, bad.id, "dead")
     await runner.said("listening on")
-    status, text = await runner.get("/metrics")
-    assert status == 200
-    for line in (
+    text = await _shows(
+        runner,
         'paceline_runner_jobs_claimed_total{kind="mail",pool="builds"} 1.0',
         'paceline_runner_jobs_done_total{kind="mail",pool="builds"} 1.0',
         'paceline_runner_jobs_failed_total{kind="never",pool="builds"} 1.0',
         'paceline_runner_job_wait_seconds_count{kind="mail",pool="builds"} 1.0',
         'paceline_runner_job_run_seconds_count{kind="mail",pool="builds"} 1.0',
         'paceline_runner_slots{pool="builds"} 4.0',
-    ):
-        assert line in text
+    )
     assert "r1" not in text

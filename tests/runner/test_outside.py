@@ -8,7 +8,7 @@ import pytest
 
 from paceline.job import NewJob
 from paceline.queue import Queue
-from runner.process import StartRunner, attempts, eventually, seen, there, until
+from runner.process import MEDIUM_LEASE, SHORT_LEASE, StartRunner, attempts, eventually, seen, there, until
 
 SLEEPERS = ("command-sleep", "apart-sleep")
 
@@ -51,7 +51,7 @@ async def test_children_end_with_a_runner_that_is_killed(
     runner = await start("r1")
     child = int(await there(scratch / "pid"))
     runner.send(signal.SIGKILL)
-    await eventually(lambda: _gone(child), "the child is gone", 5)
+    await eventually(lambda: _gone(child), "the child is gone")
 
 
 @pytest.mark.parametrize("kind", SLEEPERS)
@@ -60,10 +60,10 @@ async def test_children_of_a_stopped_runner_end_before_its_lease_does(
 ) -> None:
     """The runner itself can do nothing; its jobs must not go on under two runners."""
     made = await queue.enqueue(kind)
-    runner = await start("r1")
+    runner = await start("r1", *SHORT_LEASE)
     child = int(await there(scratch / "pid"))
     runner.send(signal.SIGSTOP)
-    await eventually(lambda: _gone(child), "the child is gone", 10)
+    await eventually(lambda: _gone(child), "the child is gone")
     assert (await seen(queue, made.id)).state == "running", "nobody else can have it yet"
     runner.send(signal.SIGCONT)
     assert await runner.ended() == 70
@@ -76,7 +76,7 @@ async def test_a_cancel_ends_the_child(queue: Queue, start: StartRunner, scratch
     child = int(await there(scratch / "pid"))
     await queue.cancel(made.id)
     await until(queue, made.id, "cancelled")
-    await eventually(lambda: _gone(child), "the child is gone", 10)
+    await eventually(lambda: _gone(child), "the child is gone")
 
 
 async def test_a_drain_that_takes_too_long_ends_the_child_and_hands_its_job_back(
@@ -95,8 +95,8 @@ async def test_a_drain_that_takes_too_long_ends_the_child_and_hands_its_job_back
 async def test_children_live_as_long_as_their_runner_is_heard_of(
     queue: Queue, start: StartRunner, scratch: Path
 ) -> None:
-    """Longer than the lease of 6.5 s: each heartbeat renews their welcome."""
-    made = await queue.enqueue("command-nap", 8)
-    await start("r1")
+    """Longer than the lease of 12 s: each heartbeat renews their welcome."""
+    made = await queue.enqueue("command-nap", 14)
+    await start("r1", *MEDIUM_LEASE)
     done = await until(queue, made.id, "done")
     assert (done.tries, done.losses) == (0, 0)

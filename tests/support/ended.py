@@ -26,12 +26,13 @@ async def look(url: str) -> Ended:
     """Ask the database."""
     async with await Database.open(url) as database:
         reader, by, twice = Reader(database), dict[str, int](), list[int]()
+        live = await reader.list_jobs(limit=MANY)  # first: what has ended by then is among the others
         for job in await reader.list_finished(limit=MANY):
             by[job.runner or ""] = by.get(job.runner or "", 0) + (job.state == "done")
             attempts = [each.outcome for each in await reader.job_attempts(job.id)]
             if (job.state, job.tries, job.losses) != ("done", 0, 0) or attempts not in ([], ["done"]):
                 twice.append(job.id)
-        live, dead = await reader.list_jobs(limit=MANY), await reader.list_dead(limit=MANY)
+        dead = await reader.list_dead(limit=MANY)
     return Ended(live=len(live), dead=len(dead), by=by, twice=twice)
 
 

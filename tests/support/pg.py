@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Protocol, TypeAlias
@@ -41,15 +42,16 @@ class Register(Protocol):
 
 
 STEP = "SELECT verdict, ids FROM paceline.step($1, $2)"
+PATIENCE = 50.0
+"""Seconds for other sessions to come to something."""
 
 
 async def waits_for_a_lock(watcher: "asyncpg.Connection[asyncpg.Record]", waiting: int) -> None:
     """Return when the session with that process id waits for a lock; fail if it never does."""
-    for _ in range(500):
-        if await watcher.fetchval("SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1", waiting):
-            return
+    end = time.monotonic() + PATIENCE
+    while not await watcher.fetchval("SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1", waiting):
+        assert time.monotonic() < end, "the other session never waited for a lock"
         await asyncio.sleep(0.01)
-    raise AssertionError("the other session never waited for a lock")
 
 
 async def behind(
@@ -72,11 +74,10 @@ async def everybody_is_done(database: Database) -> None:
     What waits for that (low-water marks, lanes out of use) may then be expected at the next tick.
     """
     newest = await database.value("SELECT pg_snapshot_xmax(pg_current_snapshot())::text")
-    for _ in range(1000):
-        if await database.value("SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::text::xid8", newest):
-            return
+    end = time.monotonic() + PATIENCE
+    while not await database.value("SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::text::xid8", newest):
+        assert time.monotonic() < end, "some transaction on the server never ends"
         await asyncio.sleep(0.01)
-    raise AssertionError("some transaction on the server never ends")
 
 
 def one_server(factory: pytest.TempPathFactory) -> PostgresServer:

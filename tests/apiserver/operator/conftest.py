@@ -13,6 +13,8 @@ from paceline_operator.adapters.cluster import KubernetesCluster
 from paceline_operator.adapters.retry import Retries
 
 QUICK = Retries(first=0.01, longest=0.05, total=2.0)
+PATIENT = Retries(first=0.01, longest=0.05, total=40.0)
+"""As quick to try again, for those who are to be answered: a busy API server may need its time."""
 
 
 @pytest.fixture
@@ -33,7 +35,15 @@ async def middle(control_plane: Path, crds: list[str]) -> AsyncIterator[Between]
 async def watched(middle: Between, tmp_path: Path) -> AsyncIterator[KubernetesCluster]:
     """Through the middle, and quick to try again."""
     path = kubeconfig(tmp_path, server=middle.url)
-    async with KubernetesCluster(Kubeconfig(str(path)), timeout=1.0, retries=QUICK, page=2) as opened:
+    async with KubernetesCluster(Kubeconfig(str(path)), timeout=30.0, retries=PATIENT, page=2) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def hasty(middle: Between, tmp_path: Path) -> AsyncIterator[KubernetesCluster]:
+    """Through the middle, and quick to give up."""
+    path = kubeconfig(tmp_path, server=middle.url)
+    async with KubernetesCluster(Kubeconfig(str(path)), timeout=1.0, retries=QUICK) as opened:
         yield opened
 
 

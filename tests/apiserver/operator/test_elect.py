@@ -13,7 +13,7 @@ from paceline_operator.handlers import elect
 from paceline_operator.handlers.elect import Elector
 from paceline_operator.ports.resources import LEASE
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @dataclass
@@ -180,10 +180,10 @@ async def test_a_lease_that_somebody_wrote_by_hand_is_obeyed_until_it_is_over(
 
 
 async def test_a_holder_that_cannot_renew_ends_its_term_when_its_time_is_over(
-    watched: KubernetesCluster, middle: Between, namespace: str
+    hasty: KubernetesCluster, middle: Between, namespace: str
 ) -> None:
     clock = Clock()
-    async with running(watched, namespace, "a", clock) as first:
+    async with running(hasty, namespace, "a", clock) as first:
         await until(first.elector.leads)
         middle.delay = 30.0
         clock.now += 4.0

@@ -1,6 +1,7 @@
 """The API server restarts, hangs, is overloaded or breaks off: repeated where that is safe, given up in time."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from apiserver.operator.between import Between
-from apiserver.operator.conftest import QUICK
+from apiserver.operator.conftest import PATIENT, QUICK
 from apiserver.operator.people import account, kubeconfig, pod, runner, uid
 from paceline.testing.guard import Guarded
 from paceline_dev.binaries import find_binaries
@@ -62,18 +63,18 @@ class Counts:
 
 @asynccontextmanager
 async def through(
-    plane: Path, address: str, folder: Path, retries: Retries = QUICK
+    plane: Path, address: str, folder: Path, retries: Retries, seconds: float
 ) -> AsyncIterator[tuple[KubernetesCluster, Proxy, Counts]]:
     """The adapter behind a TCP proxy that can misbehave."""
     counts = Counts()
     async with proxy(address) as wire:
         path = kubeconfig(folder, server=wire.url.replace("//@", "//"), plane=plane)
         access = Kubeconfig(str(path))
-        async with KubernetesCluster(access, timeout=0.5, retries=retries, on_request=counts) as cluster:
+        async with KubernetesCluster(access, timeout=seconds, retries=retries, on_request=counts) as cluster:
             yield cluster, wire, counts
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(300)
 async def test_a_restart_of_the_api_server_is_waited_for(tmp_path: Path) -> None:
     with ControlPlane.start(find_binaries(stderr_reporter())) as plane:
         async with KubernetesCluster(Kubeconfig(str(plane.kubeconfig)), retries=Retries(total=90.0)) as cluster:
@@ -82,7 +83,7 @@ async def test_a_restart_of_the_api_server_is_waited_for(tmp_path: Path) -> None
             server = psutil.Process(plane.pids["kube-apiserver"])
             command, environ = server.cmdline(), server.environ()
             server.kill()
-            server.wait(10)
+            server.wait(60)
             waiting = [
                 asyncio.ensure_future(cluster.get(POD, "default", "before")),
                 asyncio.ensure_future(cluster.apply(pod("default", "after"))),
@@ -98,7 +99,7 @@ async def test_a_restart_of_the_api_server_is_waited_for(tmp_path: Path) -> None
 async def test_a_broken_connection_is_mended(
     control_plane: Path, crds: list[str], address: str, namespace: str, tmp_path: Path
 ) -> None:
-    async with through(control_plane, address, tmp_path) as (cluster, wire, counts):
+    async with through(control_plane, address, tmp_path, PATIENT, 30.0) as (cluster, wire, counts):
         made = await cluster.apply(runner(namespace))
         wire.cut()
         assert await cluster.apply(runner(namespace)) == made
@@ -113,14 +114,17 @@ async def test_a_broken_connection_is_mended(
 
 
 async def test_a_server_that_hangs_is_given_up_in_time(control_plane: Path, address: str, tmp_path: Path) -> None:
-    async with through(control_plane, address, tmp_path) as (cluster, wire, counts):
-        await cluster.list(NAMESPACE, None)
+    retries = Retries(first=0.01, longest=0.05, total=6.0)
+    async with through(control_plane, address, tmp_path, retries, 0.5) as (cluster, wire, counts):
+        while ("list", "namespaces", 200) not in counts.seen:
+            with contextlib.suppress(UnreachableError):  # half a second may be too little for a busy one
+                await cluster.list(NAMESPACE, None)
         wire.swallow()
         began = time.monotonic()
-        with pytest.raises(UnreachableError, match=r"get namespaces default failed \d times: no answer after 0\.\d s"):
+        with pytest.raises(UnreachableError, match=r"get namespaces default failed \d+ times: no answer after 0\.\d s"):
             await cluster.get(NAMESPACE, None, "default")
-        assert time.monotonic() - began > 1
-        assert counts.seen.count(("get", "namespaces", 0)) >= 3
+        assert time.monotonic() - began > 3
+        assert counts.seen.count(("get", "namespaces", 0)) >= 2
 
 
 async def test_a_server_that_is_not_there_is_given_up_in_time(
@@ -132,7 +136,7 @@ async def test_a_server_that_is_not_there_is_given_up_in_time(
         for asking in (cluster.get(POD, namespace, "p"), cluster.create(pod(namespace))):
             with pytest.raises(UnreachableError, match=r"failed \d+ times: cannot connect"):
                 await asking
-        assert time.monotonic() - began < 2 * QUICK.total + 2
+        assert time.monotonic() - began < 20, "not after 15 seconds each, as it is without being told"
 
 
 async def test_priority_and_fairness_turn_us_away_until_there_is_room(
@@ -143,7 +147,8 @@ async def test_priority_and_fairness_turn_us_away_until_there_is_room(
     kubectl.run("apply", "-f", "-", stdin=ONE_AT_A_TIME.format(namespace))
     counts = Counts()
     try:
-        async with KubernetesCluster(Kubeconfig(str(path)), on_request=counts) as cluster, asyncio.timeout(40):
+        retries = Retries(total=90.0)
+        async with KubernetesCluster(Kubeconfig(str(path)), retries=retries, on_request=counts) as cluster:
             while ("list", "pods", 429) not in counts.seen:
                 found = await asyncio.gather(*(cluster.list(POD, namespace) for _ in range(8)))
                 assert found == [[]] * 8
@@ -205,7 +210,7 @@ async def test_a_create_whose_answer_is_lost_is_not_sent_again(
 
 
 async def test_contention_for_a_quota_is_waited_out(
-    watched: KubernetesCluster, middle: Between, namespace: str
+    watched: KubernetesCluster, hasty: KubernetesCluster, middle: Between, namespace: str
 ) -> None:
     crowded = middle.say(409, 'Operation cannot be fulfilled on resourcequotas "q"', reason="Conflict")
     middle.turns.append(crowded)
@@ -214,7 +219,7 @@ async def test_contention_for_a_quota_is_waited_out(
     await watched.create(pod(namespace, "other"))
     middle.always = crowded
     with pytest.raises(ConflictError, match="resourcequotas"):
-        await watched.apply(pod(namespace))
+        await hasty.apply(pod(namespace))
 
 
 async def test_a_precondition_that_fails_is_not_tried_again(
@@ -239,7 +244,7 @@ async def test_the_gate_is_asked_again_before_every_repetition(middle: Between, 
 
     middle.turns.append(lose)
     access = Kubeconfig(str(kubeconfig(tmp_path, server=middle.url)))
-    async with KubernetesCluster(access, retries=QUICK, gate=lambda: leads) as cluster:
+    async with KubernetesCluster(access, retries=PATIENT, gate=lambda: leads) as cluster:
         with pytest.raises(NotLeadingError):
             await cluster.apply(runner(namespace))
         assert len(middle.seen) == 1

@@ -195,13 +195,13 @@ async def test_a_closed_gate_lets_nothing_out_and_reads_go_on(
 
 
 async def test_25_writes_at_once_and_no_more(patient: KubernetesCluster, middle: Between, namespace: str) -> None:
-    middle.delay = 0.02
+    middle.delay = 1.0
     await asyncio.gather(*(patient.apply(runner(namespace, f"r-{i}"), dry_run=True) for i in range(60)))
     assert middle.most_at_once == 25
 
 
 async def test_reads_do_not_wait_for_writes(patient: KubernetesCluster, middle: Between, namespace: str) -> None:
-    middle.delay = 0.2
+    middle.delay = 1.0
     writes = [asyncio.ensure_future(patient.apply(runner(namespace, f"r-{i}"), dry_run=True)) for i in range(50)]
     await asyncio.sleep(0)
     await patient.get(RUNNER, namespace, "r")

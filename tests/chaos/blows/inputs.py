@@ -1,5 +1,6 @@
 """What producers get wrong: refused with the field and the fix, whoever is asked, and nothing is stored."""
 
+import asyncio
 from collections.abc import Callable
 
 import aiohttp
@@ -57,4 +58,5 @@ async def _sent(scene: Scene, method: str, path: str, body: bytes | None) -> tup
                 last = f"{answer.status} {await answer.text()}"
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             last = repr(error)
+        await asyncio.sleep(0.5)
     return 0, last

@@ -20,7 +20,7 @@ SMALL = autoscale.Size(
 )
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_every_figure_is_measured_and_judged_and_what_happened_is_drawn(tmp_path: Path) -> None:
     bench = replace(autoscale.BENCH, function=functools.partial(autoscale.measure, size=SMALL))
     found = await live(bench, tmp_path)

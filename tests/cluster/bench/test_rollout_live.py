@@ -12,7 +12,7 @@ from paceline_bench import rolling, rollout
 SMALL = rolling.Size(runners=2, short=0.5, long=2.0, watched=1)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_every_figure_is_measured_and_judged_and_what_happened_is_drawn(tmp_path: Path) -> None:
     bench = replace(rollout.BENCH, function=functools.partial(rollout.measure, size=SMALL))
     found = await live(bench, tmp_path)

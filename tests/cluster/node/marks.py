@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 
 
-async def there(path: Path, seconds: float = 20) -> str:
+async def there(path: Path, seconds: float = 60) -> str:
     """Wait until a process has written a file."""
     end = time.monotonic() + seconds
     while not (path.exists() and path.read_text().strip()):  # noqa: ASYNC240 -- tiny
@@ -25,7 +25,7 @@ def lives(pid: int) -> bool:
         return False
 
 
-async def ended(*pids: int, seconds: float = 15) -> None:
+async def ended(*pids: int, seconds: float = 60) -> None:
     """Wait until processes are no more."""
     end = time.monotonic() + seconds
     while left := [pid for pid in pids if lives(pid)]:

@@ -15,6 +15,8 @@ from paceline_dev.__main__ import node
 from paceline_dev.control_plane import NODE_KUBECONFIG
 from paceline_dev.errors import DevError
 
+pytestmark = pytest.mark.timeout(300)
+
 
 async def start(*args: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
@@ -38,7 +40,7 @@ async def test_it_runs_pods_says_what_happens_and_leaves_nothing(control_plane: 
         found = await place.api.get(f"/api/v1/nodes/{name}")
         assert found["metadata"]["labels"]["kind"] == "test"
         process.send_signal(signal.SIGINT)
-        out, _ = await asyncio.wait_for(process.communicate(), 30)
+        out, _ = await asyncio.wait_for(process.communicate(), 60)
     finally:
         if process.returncode is None:
             process.kill()
@@ -51,7 +53,7 @@ async def test_it_runs_pods_says_what_happens_and_leaves_nothing(control_plane: 
 
 async def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
     process = await start("--kubeconfig", str(tmp_path / "none"))
-    _, err = await asyncio.wait_for(process.communicate(), 30)
+    _, err = await asyncio.wait_for(process.communicate(), 60)
     assert process.returncode == 1
     wanted = f"error: {tmp_path}/none cannot be used as a kubeconfig: there is no such file"
     assert err.decode().splitlines() == [wanted]

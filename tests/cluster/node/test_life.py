@@ -6,14 +6,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from cluster.local import LocalPlace, StartNode
 from cluster.node.marks import ended
 from cluster.place import condition, container, eventually, over, ready, state
-from paceline_dev.audit import AuditLog
+from paceline_dev.audit import AuditLog, Write
 from paceline_dev.control_plane import NODE_KUBECONFIG
 from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import Api
 from support.proxy import Proxy, proxy
+
+pytestmark = pytest.mark.timeout(300)
 
 
 @asynccontextmanager
@@ -117,7 +121,13 @@ async def test_a_plain_life_is_few_writes(local: LocalPlace, audit: AuditLog) ->
     await local.until(ready, "it is ready")
     await asyncio.sleep(0.5)  # nothing more may come
     await local.ended()
-    ours = [each for each in audit.writes(user="local-node", namespace=local.namespace) if each.name == "story"]
+    ours: list[Write] = []
+
+    async def last_is_logged() -> bool:
+        ours[:] = [each for each in audit.writes(user="local-node", namespace=local.namespace) if each.name == "story"]
+        return any(each.verb == "delete" for each in ours)
+
+    await eventually(last_is_logged, "the delete is in the log, which may be later than its event")
     assert 2 <= len(ours) <= 5, ours
     assert [each.verb for each in ours][-1] == "delete"
     assert sum(each.verb == "delete" for each in ours) == 1

@@ -15,6 +15,7 @@ from cluster.place import Json, Place, eventually, over, ready, state
 from paceline_dev.control_plane import NODE_KUBECONFIG
 from paceline_dev.node.images import Image
 
+pytestmark = pytest.mark.timeout(300)
 DAEMON = """
 import os, sys, time
 folder = sys.argv[1]

@@ -5,6 +5,7 @@ import pytest
 from cluster.local import LocalPlace
 from cluster.place import Json, over
 
+pytestmark = pytest.mark.timeout(300)
 REFUSED: dict[str, tuple[Json, Json, str]] = {
     "host": ({"hostPID": True}, {}, "spec.hostPID"),
     "volume": (

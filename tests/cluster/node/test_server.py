@@ -9,6 +9,8 @@ import pytest
 from cluster.local import LocalPlace
 from cluster.place import ready
 
+pytestmark = pytest.mark.timeout(300)
+
 
 def context(control_plane: Path, client: str) -> ssl.SSLContext:
     found = ssl.create_default_context()

@@ -53,7 +53,7 @@ class OneGateway(Gateways):
     async def stop(self) -> None:
         """Tell it to leave, and wait for it."""
         self._process.send_signal(signal.SIGTERM)
-        assert await asyncio.to_thread(self._process.wait, 30) == 0, self._log.read_text()
+        assert await asyncio.to_thread(self._process.wait, 120) == 0, self._log.read_text()
 
 
 async def answers(url: str) -> None:

@@ -88,7 +88,7 @@ class Site(Watcher):
         """End the last one that was started, or another."""
         process = self.processes[which]
         process.send_signal(number)
-        return await asyncio.to_thread(process.wait, 20)
+        return await asyncio.to_thread(process.wait, 60)
 
     @asynccontextmanager
     async def without_operator(self) -> AsyncIterator[None]:
@@ -113,6 +113,15 @@ class Site(Watcher):
             session.get(f"http://127.0.0.1:{port or self.port}{path}") as answer,
         ):
             return answer.status, await answer.text()
+
+    async def counts(self, *lines: str) -> None:
+        """Wait until its metrics have all of these: it counts after it has acted and written."""
+
+        async def are_there() -> bool:
+            text = (await self.get("/metrics"))[1]
+            return all(line in text for line in lines)
+
+        await self.until(are_there, f"the metrics have {', '.join(lines)}")
 
     # objects
 
@@ -151,7 +160,7 @@ def ended(processes: Iterable[Forked]) -> None:
     for process in processes:
         if process.poll() is None:
             process.kill()
-            process.wait(10)
+            process.wait(60)
 
 
 def seconds_since(began: float) -> float:

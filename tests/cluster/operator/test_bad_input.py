@@ -9,7 +9,7 @@ from cluster.operator.site import Site
 from paceline.testing import PostgresServer
 from support.proxy import proxy
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 async def test_a_missing_secret_is_named_and_found_when_it_comes(operated: Site) -> None:

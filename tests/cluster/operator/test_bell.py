@@ -16,6 +16,8 @@ from paceline_operator.handlers.scaler import Scaler
 from support.proxy import proxy
 from unit.operator.world import group
 
+pytestmark = pytest.mark.timeout(300)
+
 
 async def test_it_rings_for_work_and_is_laid_again_when_it_was_cut(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bell, "AGAIN", 0.1)

@@ -5,7 +5,7 @@ import pytest
 from cluster.operator.site import Site
 from support.bounced import postgres  # noqa: F401 -- it is for the fixtures
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 async def test_a_group_at_zero_gets_a_runner_for_a_job_although_nobody_is_woken(operated: Site) -> None:

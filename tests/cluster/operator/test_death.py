@@ -13,7 +13,7 @@ from paceline.reading import Reader
 from paceline.tokens import Tokens
 from paceline_dev.node.images import Image
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 async def _busy(site: Site) -> tuple[JobId, str]:
@@ -45,6 +45,7 @@ async def test_a_pod_that_is_killed_for_its_memory_gives_its_job_back_long_befor
     operated: Site,
 ) -> None:
     site = operated
+    site.node.add_image("shop", _lease(site, "120"))
     await site.apply(site.group(1))
     await site.settled(1)
     job, pod = await _busy(site)
@@ -53,31 +54,34 @@ async def test_a_pod_that_is_killed_for_its_memory_gives_its_job_back_long_befor
     await _shown(site, pod)
     began = time.monotonic()
     await _ready_again(site, job)
-    assert time.monotonic() - began < 15  # half of the lease; how soon it is, the bench tells
+    assert time.monotonic() - began < 60  # half of the lease; how soon it is, the bench tells
     site.touch("go")
     await site.settled(1)
     attempts = await Reader(site.queue.database).job_attempts(job)
     assert "OOMKilled" in [each.cause for each in attempts]
-    counted = (await site.get("/metrics"))[1]
-    assert 'paceline_jobs_interrupted_total{cause="OOMKilled"} 1.0' in counted
-    assert f'paceline_pods_failed_total{{group="builds",namespace="{site.namespace}"}} 1.0' in counted
-    assert any(reason == "RunnerLost" and "OOMKilled" in text for reason, text in await site.events())
+    await site.counts(
+        'paceline_jobs_interrupted_total{cause="OOMKilled"} 1.0',
+        f'paceline_pods_failed_total{{group="builds",namespace="{site.namespace}"}} 1.0',
+    )
+    await site.tells("RunnerLost", "OOMKilled")
 
 
 async def test_whoever_waits_for_a_job_is_told_that_its_pod_has_died_long_before_its_lease_ends(
     operated: Site, gateway: Gateways
 ) -> None:
     site = operated
+    site.node.add_image("shop", _lease(site, "120"))
     await site.apply(site.group(1))
     await site.settled(1)
     caller = {"authorization": f"Bearer {await Tokens(site.queue.database).create('pk', pool='builds')}"}
-    async with httpx.AsyncClient(base_url=gateway.url, headers=caller, timeout=40) as client:
-        call = asyncio.create_task(client.post("/v1/call", json={"kind": "wait", "payload": "go"}))
+    async with httpx.AsyncClient(base_url=gateway.url, headers=caller, timeout=300) as client:
+        asked = {"kind": "wait", "payload": "go", "timeout_seconds": 290}
+        call = asyncio.create_task(client.post("/v1/call", json=asked))
         await site.until(lambda: site.marked("begun"), "the job has begun")
         holder = next(each for each in await site.registrations() if each.held)
         site.node.oom_kill(site.namespace, str(holder.hostname))
         await _shown(site, str(holder.hostname))
-        async with asyncio.timeout(20):  # the lease is 30 s; a second is what the bench of the operator wants
+        async with asyncio.timeout(60):  # the lease is 120 s; a second is what the bench of the operator wants
             answer = await call
     assert (answer.status_code, answer.json()["error"]) == (502, "runner_failed")
     assert answer.json()["detail"] == f"Runner {holder.runner} disconnected mid-job"
@@ -173,7 +177,7 @@ async def _boot(site: Site, number: int) -> bool:
 
 
 async def test_a_node_that_does_not_answer_kills_nobody_and_is_the_cause_when_the_lease_ends(site: Site) -> None:
-    site.node.add_image("shop", _short_lease(site))
+    site.node.add_image("shop", _lease(site, "6.5"))
     site.start_operator()
     await site.apply(site.group(1))
     await site.settled(1)
@@ -192,5 +196,6 @@ async def test_a_node_that_does_not_answer_kills_nobody_and_is_the_cause_when_th
     assert "NodeLost" in [each.cause for each in await Reader(site.queue.database).job_attempts(job)]
 
 
-def _short_lease(site: Site) -> Image:
-    return shop(site.scratch, PACELINE_HEARTBEAT_INTERVAL_SECS="0.5", PACELINE_STALE_THRESHOLD_SECS="6.5")
+def _lease(site: Site, seconds: str) -> Image:
+    """The image of the pods, with a lease of so many seconds."""
+    return shop(site.scratch, PACELINE_HEARTBEAT_INTERVAL_SECS="0.5", PACELINE_STALE_THRESHOLD_SECS=seconds)

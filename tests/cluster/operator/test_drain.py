@@ -6,7 +6,7 @@ import pytest
 
 from cluster.operator.site import Site
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 async def _busy(site: Site) -> str:
@@ -50,7 +50,7 @@ async def test_an_eviction_passes_the_budget_and_waits_for_the_job(operated: Sit
     await site.settled(1)
     pod = await _busy(site)
     draining = asyncio.create_task(
-        site.run("drain", site.node.name, "--ignore-daemonsets", "--force", "--timeout=60s",
+        site.run("drain", site.node.name, "--ignore-daemonsets", "--force", "--timeout=180s",
                  "--pod-selector=paceline.dev/group=builds")
     )  # fmt: skip
 

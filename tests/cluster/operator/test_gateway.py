@@ -13,7 +13,7 @@ from cluster.operator.watcher import Watcher
 from paceline import NewJob
 from paceline.tokens import Tokens
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = pytest.mark.timeout(300)
 TAINTS = "paceline.dev/taints"
 
 
@@ -45,7 +45,7 @@ async def test_a_laptop_behind_a_firewall_works_for_a_tainted_cluster(operated: 
     assert (await site.attempts(long.id), (await site.job(long.id)).losses) == ([], 0)
 
     laptop.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(laptop.wait, 30) == 0
+    assert await asyncio.to_thread(laptop.wait, 120) == 0
     await leads(site, None)
     waiting = await site.queue.enqueue("count")
     await site.run("annotate", "rgrp", "builds", f"{TAINTS}-")

@@ -4,7 +4,7 @@ import pytest
 
 from cluster.operator.watcher import Watcher
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = pytest.mark.timeout(300)
 TAINTS = "paceline.dev/taints"
 
 
@@ -56,9 +56,8 @@ async def test_the_leader_is_shown_and_hands_over_when_it_is_tainted(operated: W
     await site.run("annotate", "rnr", second, f"{TAINTS}=maint:NoLead")
     assert (await site.says("LeaderElected", "NobodyEligible"))["status"] == "False"
     await leads(site, None)
-    told = await site.events()
-    assert any(reason == "LeaderChanged" and note.startswith(second) for reason, note in told)
-    assert any(reason == "NobodyEligible" for reason, _ in told)
+    await site.tells("LeaderChanged", f"{second} leads")
+    await site.tells("NobodyEligible")
 
 
 async def test_whom_a_person_promotes_leads_until_the_promotion_ends(operated: Watcher) -> None:

@@ -128,7 +128,7 @@ async def test_every_right_is_used_and_nothing_is_refused(
     await _life(site, plane)
     async with KubernetesCluster(Kubeconfig(str(site.kubeconfig))) as cluster:
         await _seldom(site, cluster)
-    await site.run("delete", "rgrp", "builds", "--timeout=60s")
+    await site.run("delete", "rgrp", "builds", "--timeout=180s")
     with contextlib.suppress(AssertionError):  # what is missing says more
         await site.until(lambda: used(plane) >= shipped, "all are used")
     assert shipped - used(plane) == set(), "nobody needs these: take them out"

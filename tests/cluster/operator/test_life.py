@@ -7,7 +7,7 @@ import pytest
 from cluster.operator.site import Site
 from paceline import NewJob
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 async def test_an_applied_group_has_runners_pods_and_a_budget_and_its_jobs_are_done(operated: Site) -> None:
@@ -51,7 +51,7 @@ async def test_a_deleted_group_drains_and_leaves_its_jobs(operated: Site) -> Non
     await site.queue.enqueue("wait", "go")
     await site.until(lambda: site.marked("begun"), "the job has begun")
     later = await site.queue.enqueue(NewJob(kind="mail", payload={"to": "x"}, tags=("nobody-has-this",)))
-    deleting = asyncio.create_task(site.run("delete", "rgrp", "builds", "--timeout=60s"))
+    deleting = asyncio.create_task(site.run("delete", "rgrp", "builds", "--timeout=180s"))
     await site.says("Ready", "Deleting")
     assert await site.pod_names(), "it waits for the job"
     site.touch("go")

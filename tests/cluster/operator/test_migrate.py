@@ -13,7 +13,7 @@ from paceline_dev import REPOSITORY
 from paceline_dev.images.recipe import OPERATOR, default_tag
 from paceline_dev.node.images import PATH, Image
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = pytest.mark.timeout(300)
 
 JOB = "job/paceline-migrate"
 
@@ -36,7 +36,7 @@ def around(site: Site) -> str:
 async def migrated_by_job(site: Site) -> str:
     """Apply it and wait for its end; what it said."""
     await site.run("apply", "-k", around(site))
-    assert "condition met" in await site.run("wait", JOB, "--for=condition=Complete", "--timeout=60s")
+    assert "condition met" in await site.run("wait", JOB, "--for=condition=Complete", "--timeout=180s")
     return await site.run("logs", JOB)
 
 

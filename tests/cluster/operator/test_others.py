@@ -6,7 +6,7 @@ import pytest
 
 from cluster.operator.site import Site
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 async def test_a_budget_that_somebody_edits_or_deletes_comes_back(operated: Site) -> None:
@@ -58,7 +58,7 @@ async def test_a_namespace_that_is_deleted_goes_with_its_groups(operated: Site) 
     await site.apply(site.group(1, drain={"timeoutSeconds": 5}))
     await site.settled(1)
     deleting = asyncio.create_task(asyncio.to_thread(
-        site.kubectl.run, "delete", "namespace", site.namespace, "--timeout=60s", check=False
+        site.kubectl.run, "delete", "namespace", site.namespace, "--timeout=180s", check=False
     ))  # fmt: skip
     done = await deleting
     assert done.returncode == 0, done.stderr + site.log()[-2000:]

@@ -17,7 +17,7 @@ from paceline_dev.node.images import PATH, Image
 from postgres.cli.process import Ran, run_cli, unpacked
 from support.pg import logins
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = pytest.mark.timeout(300)
 LABELS = {"app.kubernetes.io/name": "paceline", "app.kubernetes.io/component": "gateway"}
 GATEWAY = "paceline-gateway"
 Plugin: TypeAlias = Callable[..., Awaitable[Ran]]

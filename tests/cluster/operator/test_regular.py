@@ -18,7 +18,7 @@ from paceline_operator.handlers.metrics import Metrics
 from paceline_operator.handlers.scaler import Scaler
 from paceline_operator.handlers.services import Services
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture

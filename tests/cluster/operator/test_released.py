@@ -8,7 +8,7 @@ import pytest
 from cluster.operator.site import Site
 from support.released import Release
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = pytest.mark.timeout(300)
 
 
 async def test_it_scales_taints_and_leaves(site: Site, release: Release) -> None:
@@ -27,7 +27,7 @@ async def test_it_scales_taints_and_leaves(site: Site, release: Release) -> None
         await site.run("annotate", "rgrp", "builds", "paceline.dev/taints-")
         await site.queue.enqueue("count")
         await site.until(lambda: site.marked("runs"), "the job is done")
-        await site.run("delete", "rgrp", "builds", "--wait=true", "--timeout=60s")
+        await site.run("delete", "rgrp", "builds", "--wait=true", "--timeout=180s")
         operator.send_signal(signal.SIGTERM)
         assert await operator.wait() == 0
     finally:

@@ -14,7 +14,7 @@ from paceline_dev.audit import AuditLog
 from paceline_dev.rights import RBAC
 from support.install import called, overlay
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 def roles() -> list[dict[str, object]]:
@@ -41,7 +41,7 @@ async def test_a_plain_life_is_four_writes_and_the_shipped_rights_suffice(site: 
     names = {each["metadata"]["name"] for each in await site.runners()}
     await site.run("scale", "rgrp", "builds", "--replicas=0")
     await site.settled(0)
-    await site.run("delete", "rgrp", "builds", "--timeout=30s")
+    await site.run("delete", "rgrp", "builds", "--timeout=120s")
     writes = [each for each in audit.writes(user=who) if each.namespace == site.namespace]
     assert [each for each in writes if each.code == 403] == []
     for name in names:
@@ -92,7 +92,7 @@ async def test_an_operator_for_one_namespace_needs_no_right_in_the_cluster(
     site.start_operator(**variables)
     await site.apply(site.group(1))
     await site.settled(1)
-    await site.run("delete", "rgrp", "builds", "--timeout=60s")
+    await site.run("delete", "rgrp", "builds", "--timeout=120s")
     assert [each for each in audit.writes(user=who) if each.code == 403] == []
     assert "forbidden" not in site.log().lower()
 

@@ -12,7 +12,7 @@ from paceline.testing.scratch import free_ports
 from paceline.tokens import Tokens
 from support.pg import LoginUrl, logins
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(300)
 SERVING = "SELECT array_agg(DISTINCT i.login) FROM paceline.incarnation i WHERE i.state <> 'z'"
 
 

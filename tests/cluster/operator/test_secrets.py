@@ -29,7 +29,7 @@ from paceline_gateway.door import MARK
 from postgres.cli.process import run_cli, unpacked
 from support.pg import logins
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(300)
 DEBUG = {"PACELINE_LOG_LEVEL": "debug"}
 SHOWN = "runnergroups,runners,pods,events,controllerrevisions,poddisruptionbudgets,leases,replicasets"
 TABLES = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'paceline'"
@@ -100,7 +100,7 @@ async def scene(site: Site) -> AsyncIterator[Scene]:
         await gateway.stop()
         for process in (*site.processes, *site.laptops):
             process.kill()
-            process.wait(30)
+            process.wait(60)
         await site.run("delete", "clusterrolebinding", site.namespace)
 
 
@@ -232,7 +232,7 @@ async def _look_around(scene: Scene) -> None:
     for pod in await site.pods():
         name = pod["metadata"]["name"]
         seen[f"log: {name}"] = await site.run("logs", name)
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(timeout=60) as client:
             seen[f"metrics: {name}"] = (await client.get(f"http://{pod['status']['podIP']}:8080/metrics")).text
     seen["metrics: operator"] = (await site.get("/metrics"))[1]
     for path in site.scratch.glob("*.log"):

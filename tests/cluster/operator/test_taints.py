@@ -8,7 +8,7 @@ from cluster.operator.watcher import Watcher
 from cluster.place import Json
 from paceline import NewJob
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 TAINTS = "paceline.dev/taints"
 GROUP_TAINTS = "SELECT count(*) FROM paceline.group_taint"
 

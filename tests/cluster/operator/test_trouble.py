@@ -11,7 +11,7 @@ from cluster.operator.site import Site
 from paceline.testing import PostgresServer
 from support.proxy import proxy
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 async def test_a_database_that_is_away_changes_nothing_and_is_told(site: Site) -> None:
@@ -34,7 +34,7 @@ async def test_a_database_that_is_away_changes_nothing_and_is_told(site: Site) -
         await site.says("QueueReachable", "Reachable")
         await site.settled(0)
         assert operator.poll() is None
-        assert "Unreachable" in {reason for reason, _ in await site.events()}
+        await site.tells("Unreachable")
 
 
 async def test_an_api_server_that_is_away_changes_nothing_and_what_was_missed_is_seen(site: Site) -> None:
@@ -54,7 +54,7 @@ async def test_an_api_server_that_is_away_changes_nothing_and_what_was_missed_is
         way.refuse()
         way.cut()
         await site.run("delete", "rnr", name)
-        await site.until(lambda: _absent(site, gone), "the pod has gone with its Runner")
+        await site.until(lambda: _absent(site, gone), "the pod has gone with its Runner", 180)
         await site.queue.enqueue("count", 1)
         await site.until(lambda: site.marked("runs"), "runners go on working")
         assert (await site.get("/healthz"))[0] == 200
@@ -95,6 +95,7 @@ async def test_a_group_that_vanished_while_nobody_looked_leaves_no_rows(site: Si
     await site.apply(site.group(1))
     await site.apply(site.group(0, name="other"))
     await site.settled(1)
+    await site.says("Ready", "AsWanted", "other")
     await site.stop_operator(signal.SIGKILL)
     await site.run("patch", "rgrp", "builds", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
     await site.run("delete", "rgrp", "builds")
@@ -139,11 +140,12 @@ async def test_two_databases_are_served_side_by_side(site: Site, postgres: Postg
         await site.apply(site.group(1, name="tests", database={"secretRef": {"name": "db2"}}))
         await site.until(lambda: _ready(site, "builds"), "builds is ready")
         await site.until(lambda: _ready(site, "tests"), "tests is ready")
-        most = await site.queue.database.value(
-            "SELECT max(n) FROM (SELECT count(*) AS n FROM pg_stat_activity"
-            " WHERE application_name = 'paceline-operator' GROUP BY datname) x"
+        few = (
+            "SELECT max(n) BETWEEN 1 AND 3 FROM (SELECT count(*) AS n FROM pg_stat_activity"
+            " WHERE application_name = 'paceline-operator' AND datname = ANY($1) GROUP BY datname) x"
         )
-        assert 1 <= most <= 3
+        names = [urlsplit(url).path.strip("/") for url in (site.url, second)]
+        await site.until(lambda: site.queue.database.value(few, names), "each has three connections at most")
 
 
 async def _ready(site: Site, name: str) -> bool:

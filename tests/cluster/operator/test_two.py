@@ -9,7 +9,7 @@ import pytest
 
 from cluster.operator.site import Site
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = pytest.mark.timeout(300)
 
 
 async def both(site: Site) -> None:
@@ -43,16 +43,18 @@ async def test_when_the_one_is_killed_the_other_acts(site: Site) -> None:
     await both(site)
     first = await site.holder()
     await site.stop_operator(signal.SIGKILL, 0)
-    assert await acts(site, first, 2) < 15, "eleven seconds, and what this machine needs"
+    assert await acts(site, first, 2) < 30, "eleven seconds, and what this machine needs"
     await site.settled(2)
 
 
 async def test_when_the_one_is_told_to_end_the_other_acts_at_once(site: Site) -> None:
     await both(site)
-    first = await site.holder()
-    site.processes[0].send_signal(signal.SIGTERM)
-    assert await acts(site, first, 2) < 4.5, "two seconds, and what this machine needs"
-    assert await asyncio.to_thread(site.processes[0].wait, 20) == 0
+    first, standby = await site.holder(), site.processes[1]
+    os.kill(standby.pid, signal.SIGSTOP)
+    assert await site.stop_operator(which=0) == 0
+    assert await site.holder() == "", "nobody has to wait for its end"
+    os.kill(standby.pid, signal.SIGCONT)
+    await acts(site, first, 2)
 
 
 async def test_one_that_was_stopped_wakes_up_and_does_nothing(site: Site) -> None:

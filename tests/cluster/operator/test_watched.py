@@ -153,7 +153,7 @@ async def test_a_real_operator_and_its_pods_answer_every_question(
             return not missing
 
         with contextlib.suppress(AssertionError):
-            await site.until(are_answered, "every question is answered", 60)
+            await site.until(are_answered, "every question is answered", 120)
         assert missing == []
         await _comes_to(site, watching, "max(paceline_jobs_unclaimable) == 1")
         await _comes_to(site, watching, "max(paceline_vacuum_held_seconds) > 10")

@@ -21,7 +21,7 @@ from paceline_dev.kubectl import Kubectl
 from paceline_dev.node.api import AnswerError, Api
 from support.forked import Forked
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 GROUPS = "/apis/paceline.dev/v1alpha1/namespaces/{}/runnergroups"
 RUNNERS = "/apis/paceline.dev/v1alpha1/namespaces/{}/runners"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}-operator"
@@ -153,9 +153,11 @@ class Watcher(abc.ABC):
             return {}
 
     async def settled(self, ready: int, name: str = "builds") -> Json:
-        """Wait until the group has so many runners and all of them are ready."""
+        """Wait until the group has so many runners and all of them are ready; its status then."""
+        status: Json = {}
 
         async def is_so() -> bool:
+            nonlocal status
             status = await self.status(name)
             conditions = {each["type"]: each for each in status.get("conditions", ())}
             return (
@@ -165,7 +167,15 @@ class Watcher(abc.ABC):
             )
 
         await self.until(is_so, f"{ready} runners of {name} are ready")
-        return await self.status(name)
+        return status
+
+    async def tells(self, reason: str, words: str = "", kind: str = "RunnerGroup") -> None:
+        """Wait for an event: it is posted after what it tells of has happened."""
+
+        async def is_so() -> bool:
+            return any(each == reason and words in note for each, note in await self.events(kind))
+
+        await self.until(is_so, f"an event {reason} about a {kind} says: {words}")
 
     async def says(self, kind: str, reason: str, name: str = "builds", seconds: float | None = None) -> Json:
         """Wait until a condition has a reason."""

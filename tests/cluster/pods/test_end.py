@@ -3,10 +3,23 @@
 import asyncio
 import time
 
-from cluster.place import Json, Place, condition, ready, state
+import pytest
 
+from cluster.place import Json, Place, condition, eventually, ready, state
+
+pytestmark = pytest.mark.timeout(300)
 POLITE = "trap 'echo told; exit 0' TERM; echo begun; while :; do sleep 0.05; done"
-STUBBORN = "trap '' TERM; while :; do sleep 0.05; done"
+STUBBORN = "trap '' TERM; echo begun; while :; do sleep 0.05; done"
+
+
+async def began(place: Place) -> None:
+    """Wait until the main container hears signals as it wants to."""
+
+    async def is_so() -> bool:
+        return "begun" in await place.log()
+
+    await place.until(ready, "it is ready")
+    await eventually(is_so, "it has begun", place.patience)
 
 
 async def follow(place: Place) -> "asyncio.Task[str]":
@@ -19,7 +32,7 @@ async def follow(place: Place) -> "asyncio.Task[str]":
     assert await process.stdout.readline() == b"begun\n"
 
     async def rest() -> str:
-        out, _ = await asyncio.wait_for(process.communicate(), 30)
+        out, _ = await asyncio.wait_for(process.communicate(), 60)
         return out.decode()
 
     return asyncio.create_task(rest())
@@ -40,28 +53,28 @@ async def test_a_deleted_pod_is_told_and_its_end_is_written_before_it_goes(place
 
 async def test_a_pod_that_does_not_listen_is_killed_at_the_end_of_its_grace_period(place: Place) -> None:
     await place.create(place.pod(place.shell(STUBBORN), terminationGracePeriodSeconds=2))
-    await place.until(ready, "it is ready")
-    began = time.monotonic()
+    await began(place)
+    since = time.monotonic()
     last = await place.ended()
     assert (last["phase"], state(last, "terminated")["exitCode"]) == ("Failed", 137)
-    assert 1.5 < time.monotonic() - began < 20
+    assert 1.5 < time.monotonic() - since < 28, "that of the pod, and not the 30 seconds of others"
 
 
 async def test_the_hook_ends_before_the_signal_comes(place: Place) -> None:
     await place.create(place.pod(hooked(place, POLITE, {"sleep": {"seconds": 1}}), terminationGracePeriodSeconds=20))
     await place.until(ready, "it is ready")
     log = await follow(place)
-    began = time.monotonic()
+    since = time.monotonic()
     await place.delete("story")
     assert await log == "told\n"
-    assert time.monotonic() - began > 0.9
+    assert time.monotonic() - since > 0.9
 
 
 async def test_a_hook_that_takes_all_the_time_leaves_two_seconds_for_the_signal(place: Place) -> None:
     hook = {"exec": {"command": ["sleep", "60"]}}
-    slow = POLITE.replace("exit 0", "sleep 0.5; exit 0")
+    slow = POLITE.replace("exit 0", "sleep 0.2; exit 0")
     await place.create(place.pod(hooked(place, slow, hook), terminationGracePeriodSeconds=1))
-    await place.until(ready, "it is ready")
+    await began(place)
     last = await place.ended()
     assert state(last, "terminated")["exitCode"] == 0, "it was killed before it could listen"
 
@@ -95,11 +108,11 @@ server.serve_forever()
 async def test_a_second_delete_does_not_shorten_the_grace_period(place: Place) -> None:
     """The API server writes it down, and the kubelet (1.36) goes on as it began."""
     await place.create(place.pod(place.shell(STUBBORN), terminationGracePeriodSeconds=5))
-    await place.until(ready, "it is ready")
-    began = time.monotonic()
+    await began(place)
+    since = time.monotonic()
     last = await place.ended(lambda: place.delete("story"), lambda: place.delete("story", grace=1))
     assert state(last, "terminated")["exitCode"] == 137
-    assert time.monotonic() - began > 4
+    assert time.monotonic() - since > 4
 
 
 async def test_a_pod_that_never_started_can_be_deleted(place: Place) -> None:
@@ -118,7 +131,7 @@ async def test_a_pod_that_is_over_goes_when_it_is_deleted(place: Place) -> None:
 
 async def test_an_evicted_pod_is_a_target_of_disruption_and_ends_politely(place: Place) -> None:
     await place.create(place.pod(place.shell(POLITE), terminationGracePeriodSeconds=20))
-    await place.until(ready, "it is ready")
+    await began(place)
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "story"}}
     last = await place.ended(lambda: place.api.post(f"{place.path('story')}/eviction", body))
     assert condition(last, "DisruptionTarget")["reason"] == "EvictionByEvictionAPI"

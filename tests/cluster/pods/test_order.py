@@ -2,7 +2,11 @@
 
 from datetime import datetime
 
-from cluster.place import Json, Place, condition, container, over, ready, state
+import pytest
+
+from cluster.place import Json, Place, condition, container, eventually, over, ready, state
+
+pytestmark = pytest.mark.timeout(300)
 
 
 def times(log: str) -> dict[str, datetime]:
@@ -58,7 +62,13 @@ async def test_sidecars_begin_before_the_main_container_and_end_after_it_in_reve
     await place.create(pod)
     status = await place.until(ready, "it is ready")
     assert [each["started"] for each in status["initContainerStatuses"]] == [True, True]
-    begun = [times(await place.log(each, timestamps="true"))[f"{each} begins"] for each in ("first", "second", "main")]
+    names = ("first", "second", "main")
+
+    async def have_begun() -> bool:
+        return all([f"{each} begins" in await place.log(each) for each in names])
+
+    await eventually(have_begun, "each has said that it begins", place.patience)
+    begun = [times(await place.log(each, timestamps="true"))[f"{each} begins"] for each in names]
     assert begun == sorted(begun)
     last = await place.ended()
     ended = [state(last, "terminated", each)["finishedAt"] for each in ("main", "second", "first")]
@@ -68,7 +78,7 @@ async def test_sidecars_begin_before_the_main_container_and_end_after_it_in_reve
 
 async def test_a_sidecar_does_not_keep_a_pod_from_succeeding(place: Place) -> None:
     helper = sidecar(place, "helper")
-    await place.create(place.pod(place.shell("sleep 0.3"), initContainers=[helper], terminationGracePeriodSeconds=20))
+    await place.create(place.pod(place.shell("sleep 5"), initContainers=[helper], terminationGracePeriodSeconds=20))
     status = await place.until(over, "it is over")
     assert status["phase"] == "Succeeded"
     assert state(status, "terminated", "helper")["exitCode"] == 0
@@ -84,7 +94,7 @@ async def test_a_sidecar_that_ends_is_started_again(place: Place) -> None:
 
 
 async def test_a_pod_of_two_containers_succeeds_when_both_have(place: Place) -> None:
-    await place.create(place.pod(place.shell("exit 0", "a"), place.shell("sleep 2", "b")))
+    await place.create(place.pod(place.shell("exit 0", "a"), place.shell("sleep 8", "b")))
     seen = await place.until(lambda s: state(s, "terminated", "a") and state(s, "running", "b"), "one has ended")
     assert seen["phase"] == "Running"
     assert condition(seen, "Ready")["message"] == "containers with unready status: [a]"

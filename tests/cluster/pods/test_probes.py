@@ -1,7 +1,10 @@
 """Stories of pods that are asked how they are."""
 
+import pytest
+
 from cluster.place import Json, Place, condition, container, over, ready, state
 
+pytestmark = pytest.mark.timeout(300)
 SERVER = """
 import http.server, os, sys
 codes = [int(code) for code in sys.argv[1].split(",")]

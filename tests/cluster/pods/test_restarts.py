@@ -1,6 +1,10 @@
 """Stories of containers that are started again, or not."""
 
+import pytest
+
 from cluster.place import Place, container, over, ready, state
+
+pytestmark = pytest.mark.timeout(300)
 
 
 async def test_a_container_that_keeps_failing_is_backed_off_from(place: Place) -> None:
@@ -50,6 +54,6 @@ async def test_a_container_that_takes_too_much_memory_is_told_so(place: Place) -
 async def test_the_log_of_the_run_before_is_kept(place: Place) -> None:
     script = "import os, time; print('run', os.getpid()); time.sleep(0.3); raise SystemExit(1)"
     await place.create(place.pod(place.python(script), restart="Always"))
-    await place.until(lambda s: container(s).get("restartCount", 0) == 1, "it was restarted")
+    await place.until(lambda s: container(s).get("restartCount", 0) >= 1, "it was restarted")
     before = await place.log(previous="true")
     assert before.startswith("run ")

@@ -3,7 +3,11 @@
 import base64
 from datetime import datetime
 
+import pytest
+
 from cluster.place import Place, condition, container, over, ready, state
+
+pytestmark = pytest.mark.timeout(300)
 
 
 async def test_a_pod_that_ends_well_has_succeeded(place: Place) -> None:

@@ -69,5 +69,9 @@ async def test_no_job_is_lost_interrupted_or_run_twice_on_the_way_from_a_release
         await load.goes_on()
     assert len(load.jobs) > 30
     await load.done_once()
-    assert await site.run("-n", SYSTEM, "get", DEPLOYMENT, "-o", "jsonpath={.status.readyReplicas}") == "2"
+
+    async def both_are_ready() -> bool:
+        return await site.run("-n", SYSTEM, "get", DEPLOYMENT, "-o", "jsonpath={.status.readyReplicas}") == "2"
+
+    await site.until(both_are_ready, "both operators are ready")
     await stage.kubectl("-n", site.namespace, "delete", "rgrp", "--all", "--timeout=120s")

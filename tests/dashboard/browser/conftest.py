@@ -1,6 +1,7 @@
 """A real browser before a real gateway, with real runners behind it."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,6 @@ async def visit(visitor: Visit, site: Door) -> Visit:
 
 @pytest.fixture
 async def runners(migrated: str, tmp_path: Path) -> AsyncIterator[StartRunner]:
-    """Start real runners."""
+    """Start real runners; none of them is lost because the machine stands still."""
     async with starting(migrated, tmp_path) as make:
-        yield make
+        yield partial(make, PACELINE_STALE_THRESHOLD_SECS="60")

@@ -1,8 +1,10 @@
 """Gateways and runners as processes of their own, which can be killed."""
 
 import os
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeAlias
 
@@ -10,9 +12,10 @@ import httpx
 import pytest
 
 from gateway.conftest import Client, Site
-from paceline.testing.scratch import free_ports
 from runner.process import RunnerProcess, StartRunner, starting
 from support.forked import Awaited
+
+LISTENS = re.compile(r"listening on 127\.0\.0\.1:(\d+)")
 
 
 class GatewayProcess(RunnerProcess):
@@ -21,14 +24,14 @@ class GatewayProcess(RunnerProcess):
     @classmethod
     async def serve(cls, url: str, **variables: str) -> Self:
         """Start it; it listens when this returns."""
-        port = free_ports(1)[0]
         kept = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_")}
         environment = {
-            **kept, "PACELINE_DATABASE_URL": url, "PACELINE_GATEWAY_LISTEN": f"127.0.0.1:{port}",
+            **kept, "PACELINE_DATABASE_URL": url, "PACELINE_GATEWAY_LISTEN": "127.0.0.1:0",
             "PACELINE_LEAVE_SECONDS": "0", **variables,
         }  # fmt: skip
-        started = cls(await Awaited.start("gateway", env=environment), port)
+        started = cls(await Awaited.start("gateway", env=environment), 0)
         await started.said("listening on")
+        started.port = int(LISTENS.findall(started.log)[0])
         return started
 
     def client(self, token: str) -> Client:
@@ -72,8 +75,12 @@ def scratch(tmp_path: Path) -> Path:
     return tmp_path
 
 
+SOON = "6.5"
+"""The stale threshold of a runner that is to be found lost."""
+
+
 @pytest.fixture
 async def start(migrated: str, scratch: Path) -> AsyncIterator[StartRunner]:
-    """Start runners; none of them outlives the test."""
+    """Start runners; none of them outlives the test, or is lost because the machine stands still."""
     async with starting(migrated, scratch) as make:
-        yield make
+        yield partial(make, PACELINE_STALE_THRESHOLD_SECS="60")

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gateway.calls.conftest import Called, GatewayProcess, Serve
+from gateway.calls.conftest import SOON, Called, GatewayProcess, Serve
 from gateway.conftest import state, until
 from paceline.database import Database
 from paceline.migrate import migrate
@@ -22,8 +22,8 @@ from paceline_gateway.waiting import LAST_SECONDS
 from runner.process import PATIENCE, RunnerProcess, StartRunner, there
 
 KEY = {"Idempotency-Key": "order-7"}
-WAIT = {"kind": "wait", "payload": "go"}
-"""A job that is done when the file `go` is there."""
+WAIT = {"kind": "wait", "payload": "go", "timeout_seconds": 300}
+"""A job that is done when the file `go` is there, or after five minutes."""
 
 
 async def begun(scratch: Path) -> list[str]:
@@ -62,11 +62,12 @@ async def test_a_call_whose_gateway_was_killed_does_not_run_on(
 ) -> None:
     await start("r1")
     killed = await serve()
-    call = asyncio.create_task((await caller(killed)).post("/v1/call", json={**WAIT, "timeout_seconds": 3}))
+    call = asyncio.create_task((await caller(killed)).post("/v1/call", json=WAIT))
     await begun(scratch)
     killed.send(signal.SIGKILL)
     with pytest.raises(httpx.TransportError):
         await call
+    await queue.database.value("UPDATE paceline.call SET until = clock_timestamp()")
     job, _ = (await there(scratch / "cancelled")).split()  # the handler was told
 
     async def over() -> bool:
@@ -78,7 +79,7 @@ async def test_a_call_whose_gateway_was_killed_does_not_run_on(
 async def test_a_runner_that_is_killed_is_named(
     serve: Serve, caller: Called, start: StartRunner, scratch: Path
 ) -> None:
-    runner = await start("r1")
+    runner = await start("r1", PACELINE_STALE_THRESHOLD_SECS=SOON)
     call = asyncio.create_task((await caller(await serve())).post("/v1/call", json=WAIT))
     await begun(scratch)
     runner.send(signal.SIGKILL)
@@ -90,7 +91,7 @@ async def test_a_runner_that_is_killed_is_named(
 async def test_with_a_key_another_runner_does_it_when_one_is_killed(
     serve: Serve, caller: Called, start: StartRunner, scratch: Path
 ) -> None:
-    runner = await start("r1")
+    runner = await start("r1", PACELINE_STALE_THRESHOLD_SECS=SOON)
     call = asyncio.create_task((await caller(await serve())).post("/v1/call", json=WAIT, headers=KEY))
     await begun(scratch)
     runner.send(signal.SIGKILL)
@@ -167,9 +168,9 @@ async def test_a_gateway_that_leaves_sends_callers_with_a_key_away_and_answers_t
         sent_away = await keyed
         assert (sent_away.status_code, sent_away.json()["error"]) == (503, "leaving")
         assert sent_away.headers["retry-after"]
-        assert (await follower).json()["state"] == "scheduled"
         again = calls.create_task((await caller(other)).post("/v1/call", json=WAIT, headers=KEY))
         (scratch / "go").touch()
+        assert (await follower).json()["state"] == "scheduled"
         assert [(await each).json()["result"] for each in (plain, again)] == ["seen", "seen"]
     assert await leaving.ended() == 0
 
@@ -184,7 +185,7 @@ async def test_a_gateway_that_leaves_does_not_cut_off_a_call_that_takes_longer(
     leaving = await serve()
     at = await caller(leaving)
     async with bounded() as calls:
-        call = calls.create_task(at.post("/v1/call", json={**WAIT, "timeout_seconds": 300}))
+        call = calls.create_task(at.post("/v1/call", json=WAIT))
         await begun(scratch)
         leaving.send(signal.SIGTERM)
         answer = await call
@@ -200,17 +201,18 @@ async def test_a_gateway_that_leaves_does_not_cut_off_a_call_that_takes_longer(
         await until(cancelled)
 
 
+@pytest.mark.timeout(4 * PATIENCE)
 async def test_a_call_outlives_a_restart_of_the_database(scratch: Path) -> None:
     server = await asyncio.to_thread(PostgresServer.start)
     try:
         await migrate(server.url)
         async with await Database.open(server.url) as database:
             token = await Tokens(database).create("pk", pool="builds")
-        runner = await RunnerProcess.start(server.url, scratch, "r1")
+        runner = await RunnerProcess.start(server.url, scratch, "r1", PACELINE_STALE_THRESHOLD_SECS="60")
         gateway = await GatewayProcess.serve(server.url)
         try:
             async with gateway.client(token) as client:
-                call = asyncio.create_task(client.post("/v1/call", json={**WAIT, "timeout_seconds": 300}))
+                call = asyncio.create_task(client.post("/v1/call", json=WAIT))
                 await begun(scratch)
                 await asyncio.to_thread(server.halt)
                 away = await client.post("/v1/call", json=WAIT)

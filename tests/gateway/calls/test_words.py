@@ -1,16 +1,19 @@
 """What a caller is told, in each of the ways in which a call can end, and who else it concerns."""
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
 import pytest
+from fastapi import Request
 
 from gateway.conftest import Client, Registered, Site, state, until
-from paceline.answers import Answers
 from paceline.claims import Failed, Finished, Incarnation, Registration
 from paceline.job import JobId, NewJob
 from paceline.queue import Queue
 from paceline.reading import Reader
+from paceline.results import Outcome
+from paceline_gateway.waiting import patiently
 
 KEY = {"Idempotency-Key": "order-7"}
 ADD: dict[str, Any] = {"kind": "add", "payload": [1, 2]}
@@ -75,6 +78,17 @@ async def test_somebody_cancels_it(producer: Client, queue: Queue) -> None:
     assert (answer.status_code, answer.json()["error"], answer.json()["job"]) == (409, "cancelled", job)
 
 
+async def test_the_housekeeping_may_be_the_first_to_see_that_its_time_is_over(
+    producer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def late(request: Request, answer: Coroutine[object, object, Outcome], seconds: float, *rest: Any) -> Outcome:
+        return await patiently(request, answer, seconds + 3600, *rest)
+
+    monkeypatch.setattr("paceline_gateway.call.patiently", late)
+    answer = await producer.post("/v1/call", json={**ADD, "timeout_seconds": 0.5, "expires_in_seconds": 3600})
+    assert (answer.status_code, answer.json()["error"]) == (504, "deadline")
+
+
 async def test_nobody_begins_with_it_in_time(producer: Client) -> None:
     answer = await producer.post("/v1/call", json={**ADD, "expires_in_seconds": 0.1})
     assert (answer.status_code, answer.json()["error"]) == (504, "deadline")
@@ -97,18 +111,31 @@ async def test_a_full_pool_is_told(producer: Client, queue: Queue) -> None:
     assert (answer.status_code, answer.json()["error"]) == (429, "pool_full")
 
 
-async def test_a_result_that_came_in_the_last_moment_is_the_answer(
-    producer: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def nothing(*_: object) -> None:
-        """Whoever waits hears nothing until his time is over."""
+@pytest.fixture
+def time_is_over(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Whoever waits hears nothing until it is set, and his time is over then; who comes after that waits as usual."""
+    over = asyncio.Event()
 
-    monkeypatch.setattr(Answers, "_answer", nothing)
-    call = asyncio.create_task(producer.post("/v1/call", json={**ADD, "timeout_seconds": 3}))
+    async def until_over(request: Request, answer: Coroutine[object, object, Outcome], *rest: Any) -> Outcome:
+        if over.is_set():
+            return await patiently(request, answer, *rest)
+        answer.close()
+        await over.wait()
+        raise TimeoutError
+
+    monkeypatch.setattr("paceline_gateway.call.patiently", until_over)
+    return over
+
+
+async def test_a_result_that_came_in_the_last_moment_is_the_answer(
+    producer: Client, queue: Queue, time_is_over: asyncio.Event
+) -> None:
+    call = asyncio.create_task(producer.post("/v1/call", json=ADD))
     await live(queue)
     runner = await Incarnation.register(queue.database, Registration(name="r1", pool="builds", kinds=("*",)))
     (held,) = (await runner.step(1)).jobs
     await runner.step(0, [Finished(held, "3")])
+    time_is_over.set()
     answer = await call
     assert (answer.status_code, answer.json()["result"]) == (200, 3)
 
@@ -153,18 +180,18 @@ async def test_two_wait_with_one_key_and_one_goes(
 
 
 async def test_whose_time_is_over_does_not_take_the_job_from_one_who_waits_longer(
-    producer: Client, queue: Queue
+    producer: Client, queue: Queue, time_is_over: asyncio.Event
 ) -> None:
-    body = {**ADD, "timeout_seconds": 3}
-    first = asyncio.create_task(producer.post("/v1/call", json=body, headers=KEY))
+    first = asyncio.create_task(producer.post("/v1/call", json=ADD, headers=KEY))
     job = await live(queue)
     runner = await Incarnation.register(queue.database, Registration(name="r1", pool="builds", kinds=("*",)))
     (held,) = (await runner.step(1)).jobs
     await queue.database.value("UPDATE paceline.call SET until = until + interval '1 hour'")  # as a later caller would
+    time_is_over.set()
     assert (await first).status_code == 504
     assert await state(queue, job) == "running"
     await runner.step(0, [Finished(held, "3")])
-    assert (await producer.post("/v1/call", json=body, headers=KEY)).json() == {"id": job, "result": 3}
+    assert (await producer.post("/v1/call", json=ADD, headers=KEY)).json() == {"id": job, "result": 3}
 
 
 async def test_a_job_that_was_there_before_is_waited_for_and_left_alone(producer: Client, queue: Queue) -> None:

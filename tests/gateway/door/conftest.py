@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -14,18 +15,18 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from gateway.conftest import Client, Site
+from gateway.conftest import Client, Site, port_of
 from paceline.database import Database
-from paceline.testing.scratch import free_ports
 from paceline.tokens import Tokens
 from paceline_gateway.app import create_app
 from paceline_gateway.connection import Connection
-from paceline_gateway.serve import configured, leave
+from paceline_gateway.serve import bound, configured, leave
 from paceline_gateway.settings import Settings
 from support.forked import Awaited
 from support.pg import LoginUrl, logins
 
-PATIENCE = 30
+PATIENCE = 50
+LISTENS = re.compile(r"listening on (127\.0\.0\.1:\d+)")
 
 
 class Quick(Connection):
@@ -42,13 +43,12 @@ class Door(Site):
     apps: list[FastAPI] = field(default_factory=list)
 
     async def start(self, **settings: Any) -> str:
-        (port,) = free_ports(1)
+        listeners = bound("127.0.0.1", 0)
+        port = port_of(listeners)
         made = Settings(**{"database_url": self.url, "host": "127.0.0.1", "port": port, **settings})
         app = create_app(made)
-        config = configured(app, made, self.connection)
-        config.host, config.port = made.host, made.port
-        server = uvicorn.Server(config)
-        serving = asyncio.create_task(server.serve())
+        server = uvicorn.Server(configured(app, made, self.connection))
+        serving = asyncio.create_task(server.serve(listeners))
 
         async def stop() -> None:
             await leave(app, server)
@@ -144,8 +144,8 @@ class Raw:
 class GatewayProcess:
     """`paceline gateway` with its log."""
 
-    def __init__(self, process: Awaited, address: str) -> None:
-        self.process, self.address = process, address
+    def __init__(self, process: Awaited) -> None:
+        self.process, self.address = process, ""
         self.lines: list[str] = []
         self._news = asyncio.Condition()
         self._reader = asyncio.create_task(self._read())
@@ -168,6 +168,12 @@ class GatewayProcess:
                 assert not self._reader.done(), f"it ended without saying {text!r}:\n{self.log}"
                 await self._news.wait()
 
+    async def listens(self) -> None:
+        """Wait until it says where."""
+        await self.said("listening on")
+        (place,) = LISTENS.findall(self.log)
+        self.address = f"http://{place}"
+
     async def ended(self) -> int:
         async with asyncio.timeout(PATIENCE):
             code = await self.process.wait()
@@ -184,23 +190,21 @@ class GatewayProcess:
 class StartGateway(Protocol):
     """Starts a gateway in a process of its own."""
 
-    async def __call__(self, *words: str, url: str = ..., wait: bool = True) -> GatewayProcess:
-        """It listens when this returns, unless `wait=False`."""
+    async def __call__(self, *words: str, url: str = ...) -> GatewayProcess:
+        """It listens when this returns."""
 
 
 @pytest.fixture
 async def start(site: Door) -> AsyncIterator[StartGateway]:
     async with contextlib.AsyncExitStack() as stack:
 
-        async def make(*words: str, url: str = site.url, wait: bool = True) -> GatewayProcess:
-            (port,) = free_ports(1)
+        async def make(*words: str, url: str = site.url) -> GatewayProcess:
             kept = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_")}
-            told = ("--listen", f"127.0.0.1:{port}", *words)
+            told = ("--listen", "127.0.0.1:0", *words)
             process = await Awaited.start("gateway", *told, env={**kept, "PACELINE_DATABASE_URL": url})
-            made = GatewayProcess(process, f"http://127.0.0.1:{port}")
+            made = GatewayProcess(process)
             stack.push_async_callback(made.end)
-            if wait:
-                await made.said("listening on")
+            await made.listens()
             return made
 
         yield make

@@ -24,7 +24,7 @@ Face: TypeAlias = Callable[[str, str], Awaitable[tuple[int, str]]]
 @pytest.fixture
 async def process(migrated: str, tmp_path: Path) -> AsyncIterator[RunnerProcess]:
     """The runner `r1` of the pool `builds`."""
-    made = await RunnerProcess.start(migrated, tmp_path, "r1")
+    made = await RunnerProcess.start(migrated, tmp_path, "r1", PACELINE_STALE_THRESHOLD_SECS="60")
     async with AsyncExitStack() as stack:
         stack.push_async_callback(made.end)
         await made.said("registered as")

@@ -151,7 +151,7 @@ def asking(line: str, **headers: str) -> str:
     ids=["in an answer", "after an answer", "in a head", "at the end", "after nonsense"],
 )
 async def test_one_that_does_not_read_is_ended(site: Door, kind: type[Unread], last: str) -> None:
-    async with unreading(site, kind, *[asking(BIG)] * TIMES) as client, asyncio.timeout(20):
+    async with unreading(site, kind, *[asking(BIG)] * TIMES) as client, asyncio.timeout(50):
         if last:
             while kind.answered < TIMES:  # noqa: ASYNC110 -- uvicorn does not say when
                 await asyncio.sleep(0.01)

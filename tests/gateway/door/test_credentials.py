@@ -98,6 +98,11 @@ async def test_a_producers_token_is_changed_under_load(site: Door, address: str)
         over.set()
         await with_the_old
         assert await site.tokens.revoke(old.split("_")[1])
+
+        async def is_refused() -> bool:
+            return (await before.get("/v1/jobs")).status_code == 401
+
+        await until(is_refused, "the gateway has heard of the end of the token")
         assert (await before.post("/v1/jobs", json={"kind": "count"})).status_code == 401
         await load.goes_on()
 

@@ -10,7 +10,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from gateway.conftest import Client, until
-from gateway.door.conftest import Door, Raw
+from gateway.door.conftest import PATIENCE, Door, Raw
 from paceline.database import Database
 from paceline.queue import Queue
 from paceline_gateway.limits import MOST_HEAD
@@ -103,6 +103,7 @@ async def test_one_that_waits_is_not(site: Door, token: str, queue: Queue) -> No
     poll = await runner.get("/runner/runs", params={"incarnation": me, "wait": 1})
     show = await admin.get(f"/v1/jobs/{made.id}", params={"wait": 1})
     assert (poll.status_code, show.status_code, show.json()["state"]) == (200, 200, "ready")
+    await until(lambda: queue.database.value("SELECT count(*) = 2 FROM paceline.job"))
     called = await queue.database.value("SELECT max(id) FROM paceline.job")
     await queue.cancel(called)
     assert (await call).json()["error"] == "cancelled"
@@ -129,18 +130,18 @@ async def test_no_more_sockets_are_open_than_are_allowed_and_they_are_no_request
     mine = {"authorization": f"Bearer {await site.tokens.create('rk', pool='builds', runner='laptop')}"}
 
     async def code(**options: Any) -> int | None:
-        async with connect(url, additional_headers=mine, **options) as socket:
+        async with connect(url, additional_headers=mine, open_timeout=PATIENCE, **options) as socket:
             await socket.wait_closed()
         return socket.close_code
 
-    async with connect(url, additional_headers=mine):
+    async with connect(url, additional_headers=mine, open_timeout=PATIENCE):
         assert await code() == 1013
         assert await code(subprotocols=["paceline.v1"]) == 1013
         assert (await admin.get(NODES)).status_code == 200
 
     async def has_room() -> bool:
         with contextlib.suppress(ConnectionClosed):
-            async with connect(url, additional_headers=mine) as socket:
+            async with connect(url, additional_headers=mine, open_timeout=PATIENCE) as socket:
                 await socket.send("{")
                 return "problem" in str(await socket.recv())
         return False

@@ -16,8 +16,8 @@ async def test_a_statement_that_takes_too_long_fails_and_the_next_one_does_not(m
         for _ in range(2):
             began = time.monotonic()
             with pytest.raises(DatabaseError, match="TimeoutError"):
-                await database.value("SELECT pg_sleep(20)")
-            assert time.monotonic() - began < 15
+                await database.value("SELECT pg_sleep(300)")
+            assert time.monotonic() - began < 50
             assert await database.value("SELECT 1") == 1
 
 

@@ -15,9 +15,8 @@ from websockets.protocol import State
 from websockets.uri import parse_uri
 
 from gateway.conftest import until
-from gateway.door.conftest import Door, StartGateway
+from gateway.door.conftest import PATIENCE, Door, StartGateway
 from paceline.database import Database
-from paceline.testing.scratch import free_ports
 from paceline_dev.pki import Authority
 from postgres.cli.process import run_cli
 from support.pg import LoginUrl
@@ -26,16 +25,17 @@ NODES = "/cluster/nodes"
 
 
 async def test_told_to_leave_it_turns_unready_serves_on_and_ends(site: Door, start: StartGateway) -> None:
-    gateway = await start("--leave", "2")
+    gateway, brief = await start("--leave", "3600"), await start("--leave", "1")
     client = await site.client(gateway.address, await site.tokens.create("ak"))
     assert (await client.get("/health/ready")).text == "ok\n"
-    gateway.process.send_signal(signal.SIGTERM)
+    for each in (gateway, brief):
+        each.process.send_signal(signal.SIGTERM)
     await gateway.said("leaving")
     answer = await client.get("/health/ready")
     assert (answer.status_code, answer.text) == (503, "draining\n")
     assert (await client.get("/health/live")).status_code == 200
     assert (await client.get(NODES)).status_code == 200
-    assert await gateway.ended() == 0
+    assert await brief.ended() == 0
 
 
 async def test_told_twice_it_does_not_wait(site: Door, start: StartGateway) -> None:
@@ -69,8 +69,7 @@ async def test_while_it_cannot_use_its_database_it_is_unready_and_says_why(
 
 
 async def test_one_that_waits_for_its_database_can_be_told_to_leave(site: Door, start: StartGateway) -> None:
-    (port,) = free_ports(1)
-    gateway = await start(url=f"postgresql://nobody@127.0.0.1:{port}/nothing")
+    gateway = await start(url="postgresql://nobody@127.0.0.1:1/nothing")
     await gateway.said("waiting for the database: cannot reach")
     gateway.process.send_signal(signal.SIGTERM)
     assert await gateway.ended() == 0
@@ -81,13 +80,13 @@ async def test_no_token_is_in_the_log(site: Door, start: StartGateway) -> None:
     good, runner = await site.tokens.create("ak"), await site.tokens.create("rk", pool="builds", runner="laptop")
     guess = f"ak_{'0' * 12}_{'guessed' * 6}x"
     secrets = [token.split("_", 2)[2] for token in (good, runner, guess)]
-    async with httpx.AsyncClient(base_url=gateway.address) as client:
+    async with httpx.AsyncClient(base_url=gateway.address, timeout=PATIENCE) as client:
         for path, token in ((NODES, good), (f"{NODES}?token={good}", good), (f"/{good}", good), (NODES, guess)):
             await client.get(path, headers={"authorization": f"Bearer {token}"})
     sockets = gateway.address.replace("http", "ws") + "/runner/connect"
     with pytest.raises(InvalidStatus):
-        await connect(f"{sockets}?token={runner}")
-    async with connect(sockets, additional_headers={"authorization": f"Bearer {runner}"}):
+        await connect(f"{sockets}?token={runner}", open_timeout=PATIENCE)
+    async with connect(sockets, additional_headers={"authorization": f"Bearer {runner}"}, open_timeout=PATIENCE):
         pass
     gateway.process.send_signal(signal.SIGTERM)
     assert await gateway.ended() == 0
@@ -100,7 +99,8 @@ async def test_it_serves_https(site: Door, start: StartGateway, tmp_path: Path) 
     pair = authority.issue("gateway", addresses=["127.0.0.1"])
     gateway = await start("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
     trust = ssl.create_default_context(cafile=authority.certificate)
-    async with httpx.AsyncClient(base_url=gateway.address.replace("http", "https"), verify=trust) as client:
+    address = gateway.address.replace("http", "https")
+    async with httpx.AsyncClient(base_url=address, verify=trust, timeout=PATIENCE) as client:
         answer = await client.get("/health/ready")
     assert answer.status_code == 200
     assert "max-age=" in answer.headers["strict-transport-security"]
@@ -143,7 +143,7 @@ def _half_gone(port: int, trust: ssl.SSLContext, token: str) -> ssl.SSLSocket:
 async def test_without_auth_it_says_so_loudly(start: StartGateway) -> None:
     gateway = await start("--no-auth")
     await gateway.said("NO TOKEN IS ASKED FOR")
-    async with httpx.AsyncClient(base_url=gateway.address) as client:
+    async with httpx.AsyncClient(base_url=gateway.address, timeout=PATIENCE) as client:
         assert (await client.get(NODES)).status_code == 200
 
 

@@ -41,7 +41,8 @@ class Units:
 
     async def start(self, name: str) -> None:
         port = self.ports[name]
-        made = await RunnerProcess.start(self._url, self._scratch, name, PACELINE_LISTEN=f"127.0.0.1:{port}")
+        told = {"PACELINE_LISTEN": f"127.0.0.1:{port}", "PACELINE_STALE_THRESHOLD_SECS": "60"}
+        made = await RunnerProcess.start(self._url, self._scratch, name, **told)
         made.port = port
         self._stack.push_async_callback(made.end)
         await made.said("registered as")
@@ -88,7 +89,6 @@ async def shell(units: Units, tmp_path: Path) -> AsyncIterator[dict[str, str]]:
         yield {**os.environ, "PATH": path, "CURL_HOME": str(tmp_path), "UNITS_PORT": str(port), "no_proxy": "*"}
 
 
-@pytest.mark.timeout(120)
 async def test_three_nodes_are_deployed_one_after_the_other_and_no_job_is_interrupted(
     units: Units, shell: dict[str, str], queue: Queue, tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """The queue as commands see it: by the database, and by a gateway. What holds for one holds for the other."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeAlias
 
@@ -55,7 +56,7 @@ async def crew(database: Database) -> Crew:
             database,
             Registration(
                 name=name, pool="", kinds=("mail",), install="main", namespace="ci", group="builds", slots=2,
-                tags=("linux",),
+                tags=("linux",), lease=timedelta(hours=1),
             ),
         )
         for name in ("r1", "r2")

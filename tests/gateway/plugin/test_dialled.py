@@ -9,7 +9,6 @@ from gateway.conftest import Site
 from paceline.errors import GatewayError, InvalidInputError, NotAllowedError
 from paceline.job import JobId
 from paceline.queue import Queue
-from paceline.testing.scratch import free_ports
 from paceline.tokens import NewToken
 from paceline_cli.source.dialled import Dialled
 
@@ -36,8 +35,7 @@ async def test_a_ca_that_is_none_is_named(tmp_path: Path) -> None:
 
 
 async def test_nobody_there_is_named() -> None:
-    (port,) = free_ports(1)
-    async with Dialled(f"http://127.0.0.1:{port}", "ak_", place="the gateway ci/paceline-gateway") as source:
+    async with Dialled("http://127.0.0.1:1", "ak_", place="the gateway ci/paceline-gateway") as source:
         with pytest.raises(GatewayError, match="cannot reach the gateway ci/paceline-gateway"):
             await source.snapshot()
 

@@ -9,6 +9,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
+PATIENCE = 50
 HELLO: dict[str, Any] = {"type": "hello", "kinds": ["*"], "slots": 2}
 
 
@@ -72,8 +73,8 @@ async def opened(address: str, token: str, **options: Any) -> AsyncIterator[Sock
     """A socket that has said nothing yet."""
     url = address.replace("http", "ws", 1) + "/runner/connect"
     headers = {"Authorization": f"Bearer {token}"}
-    protocols = [Subprotocol("paceline.v1")]
-    async with connect(url, additional_headers=headers, subprotocols=protocols, **options) as connection:
+    options = {"subprotocols": [Subprotocol("paceline.v1")], "open_timeout": PATIENCE, **options}
+    async with connect(url, additional_headers=headers, **options) as connection:
         yield Socket(connection)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Self, TypeAlias
@@ -11,10 +12,10 @@ import httpx
 import pytest
 
 from gateway.conftest import Site
-from paceline.testing.scratch import free_ports
 from support.forked import Awaited
 
-PATIENCE = 40
+PATIENCE = 50
+LISTENS = re.compile(rb"listening on (127\.0\.0\.1:\d+)")
 
 
 @pytest.fixture
@@ -26,22 +27,23 @@ async def token(site: Site) -> str:
 class GatewayProcess:
     """`paceline gateway`."""
 
-    def __init__(self, process: Awaited, port: int) -> None:
-        self.process = process
-        self.address = f"http://127.0.0.1:{port}"
+    def __init__(self, process: Awaited) -> None:
+        self.process, self.address = process, ""
 
     @classmethod
     async def start(cls, url: str, *words: str) -> Self:
-        (port,) = free_ports(1)
         kept = {key: value for key, value in os.environ.items() if not key.startswith("PACELINE_")}
-        words = ("--listen", f"127.0.0.1:{port}", *words)
+        words = ("--listen", "127.0.0.1:0", *words)
         process = await Awaited.start("gateway", *words, env={**kept, "PACELINE_DATABASE_URL": url})
-        made = cls(process, port)
+        made = cls(process)
         await made.ready()
         return made
 
     async def ready(self) -> None:
         async with asyncio.timeout(PATIENCE), httpx.AsyncClient() as client:
+            while not (place := LISTENS.search(await self.process.stderr.readline())):
+                assert not self.process.stderr.at_eof(), "it has ended"
+            self.address = f"http://{place[1].decode()}"
             while True:
                 assert self.process.returncode is None, "it has ended"
                 with contextlib.suppress(httpx.TransportError):

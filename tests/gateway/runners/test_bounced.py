@@ -79,8 +79,11 @@ async def test_what_nobody_confirms_goes_back_and_who_let_it_lapse_is_told(
         assert (await socket.ask())["id"] == made.id
 
 
-async def test_heartbeats_of_many_at_once(site: Site, address: str, queue: Queue) -> None:
+async def test_heartbeats_of_many_at_once(
+    site: Site, address: str, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """More than there are connections, each with a run of its own."""
+    monkeypatch.setattr("paceline_gateway.turnstile.PATIENCE_SECONDS", 50.0)
     await queue.enqueue_many([NewJob(kind="mail")] * 30)
     tokens = [await site.tokens.create("rk", pool="builds", runner=f"r{number}") for number in range(30)]
     clients = [await site.client(address, each) for each in tokens]

@@ -27,8 +27,9 @@ pytestmark = pytest.mark.timeout(2 * PATIENCE)
 
 
 @pytest.fixture
-async def narrow(site: Site) -> str:
-    """A gateway where two register at a time, and two connections are for others."""
+async def narrow(site: Site, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A gateway where two register at a time, and two connections are for others; a statement may take its time."""
+    monkeypatch.setattr("paceline_gateway.services.ANSWER_SECONDS", 2.0 * PATIENCE)
     return await site.start(connections=4)
 
 

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from gateway.conftest import Client, Registered, Site, until
 from gateway.runners.client import pairs
 from paceline.job import NewJob
@@ -21,11 +23,12 @@ async def crowd(site: Site, address: str, number: int, **hello: object) -> list[
 
 
 async def test_whoever_can_do_it_is_found_among_many_who_cannot(
-    site: Site, address: str, runner: Client, register: Registered, queue: Queue
+    site: Site, address: str, runner: Client, register: Registered, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("paceline_gateway.runners.poll.SHORTEST_HOLD", 1.0)  # nobody leaves before there is work
     others = await crowd(site, address, CROWD, slots=100)
     waiting = [
-        asyncio.create_task(client.get("/runner/runs", params={"incarnation": number, "want": 100, "wait": 20}))
+        asyncio.create_task(client.get("/runner/runs", params={"incarnation": number, "want": 100, "wait": 30}))
         for client, number in others
     ]
     me = await register(kinds=["thumb"], slots=100)

@@ -6,6 +6,7 @@ import os
 import tarfile
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from tempfile import TemporaryFile
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from paceline.claims import Failed, Finished, Incarnation, Registration
 from paceline.job import JobId
 from paceline.queue import Queue
 from support.forked import Forked
+from support.pg import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -78,17 +80,17 @@ class Letters(Protocol):
 
 async def serve(queue: Queue, kind: str, result: str | None) -> JobId:
     """Wait for one job, and finish it with a result, or (None) fail it for good."""
-    runner = await Incarnation.register(queue.database, Registration(name="worker", pool=queue.pool, kinds=(kind,)))
-    for _ in range(1000):
-        if jobs := (await runner.step(1)).jobs:
-            if result is None:
-                await runner.fail([Failed(jobs[0], "it broke")])
-            else:
-                await runner.step(0, [Finished(jobs[0], result)])
-            await runner.deregister()
-            return jobs[0].id
-        await asyncio.sleep(0.02)
-    raise AssertionError("no job came")
+    who = Registration(name="worker", pool=queue.pool, kinds=(kind,), lease=timedelta(hours=1))
+    runner = await Incarnation.register(queue.database, who)
+    async with asyncio.timeout(PATIENCE):
+        while not (jobs := (await runner.step(1)).jobs):  # noqa: ASYNC110 -- the command begins when it can
+            await asyncio.sleep(0.02)
+    if result is None:
+        await runner.fail([Failed(jobs[0], "it broke")])
+    else:
+        await runner.step(0, [Finished(jobs[0], result)])
+    await runner.deregister()
+    return jobs[0].id
 
 
 def unpacked(archive: tarfile.TarFile) -> dict[str, str]:

@@ -1,12 +1,13 @@
 """What goes wrong before a command can begin: one line, the fix, and never a password."""
 
+import socket
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import pytest
 
 from paceline.queue import Queue
-from paceline.testing.scratch import free_ports
 from postgres.cli.process import Cli, run_cli
 from support.pg import LoginUrl
 
@@ -43,13 +44,15 @@ async def test_a_wrong_password_is_told_and_not_shown(migrated: str) -> None:
 
 
 async def test_a_server_that_is_not_there_is_named(cli: Cli) -> None:
-    port = free_ports(1)[0]
-    for words in (["jobs", "list"], ["migrate"]):
-        ran = await cli(*words, url=f"postgresql://me:secret@127.0.0.1:{port}/jobs")
-        assert ran.code == 1
-        assert ran.err.startswith(f"error: cannot reach the database 127.0.0.1:{port}/jobs: ")
-        assert ran.err.count("\n") == 1
-        assert "secret" not in ran.err
+    with closing(socket.socket()) as silent:
+        silent.bind(("127.0.0.1", 0))  # nobody else can listen there
+        port = silent.getsockname()[1]
+        for words in (["jobs", "list"], ["migrate"]):
+            ran = await cli(*words, url=f"postgresql://me:secret@127.0.0.1:{port}/jobs")
+            assert ran.code == 1
+            assert ran.err.startswith(f"error: cannot reach the database 127.0.0.1:{port}/jobs: ")
+            assert ran.err.count("\n") == 1
+            assert "secret" not in ran.err
 
 
 async def test_a_url_that_is_none_is_not_quoted(cli: Cli) -> None:

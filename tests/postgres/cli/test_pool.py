@@ -53,8 +53,8 @@ async def test_limits_are_set_kept_and_removed(cli: Cli, queue: Queue, database:
 async def test_a_slow_rate_lets_jobs_through_all_the_same(cli: Cli, queue: Queue, register: Register) -> None:
     """A bucket that holds less than one permit would never give one."""
     runner = await register()
-    for words in (["set", "builds"], ["kind-rate", "mail", "-p", "builds", "0.1"], ["key", "k", "-p", "builds"]):
-        rate = [] if words[0] == "kind-rate" else ["--rate", "0.1"]
+    for words in (["set", "builds"], ["kind-rate", "mail", "-p", "builds", "0.01"], ["key", "k", "-p", "builds"]):
+        rate = [] if words[0] == "kind-rate" else ["--rate", "0.01"]
         assert (await cli("pool", *words, *rate)).code == 0
     await queue.enqueue("mail")
     assert len((await runner.step(5)).jobs) == 1

@@ -1,6 +1,8 @@
 """Runners that dialled, as a gateway has them."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
 from typing import Any
 
 from paceline.claims import IncarnationId
@@ -69,6 +71,21 @@ async def cause(database: Database, runner: Dialled) -> str | None:
     """Why it ended; None while it lives."""
     found: str | None = await database.value("SELECT cause FROM paceline.incarnation WHERE id = $1", runner.incarnation)
     return found
+
+
+async def has_time(database: Database, runner: Dialled) -> None:
+    """As if the seconds in which it may come back were minutes."""
+    more = "UPDATE paceline.incarnation SET lease_until = lease_until + interval '5 minutes' WHERE id = $1"
+    await database.value(more, runner.incarnation)
+
+
+@contextlib.asynccontextmanager
+async def leased_for(database: Database, span: timedelta) -> AsyncIterator[None]:
+    """What is done within leaves the one registration so long a lease."""
+    before = await database.value("SELECT clock_timestamp()")
+    yield
+    (row,) = await database.rows("SELECT lease_until, clock_timestamp() AS after FROM paceline.incarnation")
+    assert before + span <= row["lease_until"] <= row["after"] + span
 
 
 async def confirmations_are_due(database: Database) -> None:

@@ -20,7 +20,9 @@ from postgres.gateway.dialling import (
     by,
     cause,
     dial,
+    has_time,
     job_row,
+    leased_for,
     pairs,
     take,
     token_of,
@@ -29,6 +31,7 @@ from support.pg import STEP, Connect, Login, Tick, behind
 
 DIAL = "SELECT incarnation FROM paceline.dial($1, '{*}')"
 RESUME = "SELECT incarnation, refused FROM paceline.resume($1, $2)"
+LEASE, GRACE = timedelta(seconds=30), timedelta(seconds=5)
 OVER = "UPDATE paceline.incarnation SET lease_until = clock_timestamp() WHERE id = $1"
 
 
@@ -146,9 +149,9 @@ async def test_a_socket_that_dropped_has_five_seconds_and_then_its_jobs_are_lost
     runner = await dial(database, socket=True)
     (job,) = await take(database, runner)
     await beat(database, runner, job)
-    assert await Dialling(database).drop(by(runner))
-    left = await database.value("SELECT lease_until - clock_timestamp() FROM paceline.incarnation")
-    assert timedelta(0) < left <= timedelta(seconds=5)
+    async with leased_for(database, GRACE):
+        assert await Dialling(database).drop(by(runner))
+    await has_time(database, runner)
     await tick()
     assert (await job_row(database, made.id))[0] == "x"
     await database.value(OVER, runner.incarnation)
@@ -162,11 +165,11 @@ async def test_who_comes_back_in_time_has_a_whole_lease_again(database: Database
     runner = await dial(database, socket=True)
     (job,) = await take(database, runner)
     await Dialling(database).drop(by(runner))
-    back = await Dialling(database).resume(await token_of(database, runner), runner.incarnation, pairs([job]))
+    await has_time(database, runner)
+    async with leased_for(database, LEASE):
+        back = await Dialling(database).resume(await token_of(database, runner), runner.incarnation, pairs([job]))
     assert back is not None
     assert (back.incarnation, back.name, back.refused) == (runner.incarnation, "laptop", frozenset())
-    left = await database.value("SELECT lease_until - clock_timestamp() FROM paceline.incarnation")
-    assert left > timedelta(seconds=20)
     await database.value(OVER, runner.incarnation)
     await tick()
     assert await cause(database, runner) == "LeaseExpired", "that it had once been disconnected is forgotten"
@@ -176,26 +179,28 @@ async def test_who_comes_back_in_time_has_a_whole_lease_again(database: Database
 async def test_the_end_of_a_socket_that_is_not_the_current_one_means_nothing(database: Database) -> None:
     runner = await dial(database, socket=True)
     token = await token_of(database, runner)
-    back = await Dialling(database).resume(token, runner.incarnation, {})
-    assert back is not None
-    assert back.session != runner.session
-    assert not await Dialling(database).drop(by(runner))
-    left = await database.value("SELECT lease_until - clock_timestamp() FROM paceline.incarnation")
-    assert left > timedelta(seconds=20)
+    async with leased_for(database, LEASE):
+        back = await Dialling(database).resume(token, runner.incarnation, {})
+        assert back is not None
+        assert back.session != runner.session
+        assert not await Dialling(database).drop(by(runner))
     assert await Dialling(database).drop(by(back))
 
 
 async def test_a_heartbeat_of_a_socket_that_has_gone_keeps_nobody_alive(database: Database) -> None:
     runner = await dial(database, socket=True)
     await Dialling(database).drop(by(runner))
+    await has_time(database, runner)
+    until = "SELECT lease_until FROM paceline.incarnation"
+    before = await database.value(until)
     assert (await beat(database, runner)).verdict == "moved"
-    left = await database.value("SELECT lease_until - clock_timestamp() FROM paceline.incarnation")
-    assert left <= timedelta(seconds=5)
+    assert await database.value(until) == before
 
 
 async def test_a_heartbeat_by_request_shows_that_it_is_there(database: Database, tick: Tick) -> None:
     runner = await dial(database, socket=True)
     await Dialling(database).drop(by(runner))
+    await has_time(database, runner)
     news = await beat(database, runner, by_request=True)
     assert (news.verdict, news.lease) == ("ok", timedelta(seconds=30))
     await database.value(OVER, runner.incarnation)
@@ -254,9 +259,9 @@ async def test_a_resume_waits_for_a_claim_for_the_old_socket(
 async def test_a_sweep_passes_by_whoever_is_just_coming_back(database: Database, connect: Connect, tick: Tick) -> None:
     runner = await dial(database, socket=True)
     token = await token_of(database, runner)
-    await Dialling(database).drop(by(runner))
     resuming = await connect()
     await resuming.execute("BEGIN")
+    await Dialling(database).drop(by(runner))
     assert await resuming.fetch(RESUME, token, runner.incarnation), "it had five seconds"
     over = "SELECT lease_until <= clock_timestamp() FROM paceline.incarnation"
     while not await database.value(over):  # noqa: ASYNC110 -- what others see is the end that the drop has set

@@ -41,7 +41,7 @@ async def test_its_end_is_told_from_the_beginning(database: Database) -> None:
     made = await call(database)
     assert await database.value("SELECT awaited FROM paceline.job WHERE id = $1", made.id)
     left = await database.value("SELECT until - clock_timestamp() FROM paceline.call")
-    assert timedelta(seconds=50) < left <= MINUTE
+    assert timedelta(seconds=30) < left <= MINUTE
 
 
 async def test_one_that_nobody_has_begun_is_taken_out_at_its_deadline_and_not_before(

@@ -81,6 +81,7 @@ async def test_a_lane_with_a_rate_is_one_of_its_lanes(database: Database, queue:
 
 async def test_what_one_leaves_to_others_for_a_while_is_not_dry_for_them(database: Database, queue: Queue) -> None:
     made = await queue.enqueue("mail")
+    await database.value("UPDATE paceline.job SET ready_at = ready_at + interval '1 minute'")
     shy, shy_too, bold = await dial(database, "a"), await dial(database, "b"), await dial(database, "c")
     for each in (shy, shy_too):
         await database.value(TAINT, each.incarnation, ["PreferNoClaim"])

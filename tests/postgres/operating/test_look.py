@@ -11,7 +11,7 @@ from paceline.queue import Queue
 from postgres.operating.crew import INSTALL, Join, idle_for, taint
 from support.pg import STEP, Connect, Expire
 
-OLDER = "UPDATE paceline.incarnation SET registered_at = registered_at - interval '70 s' WHERE id = $1"
+OLDER = "UPDATE paceline.incarnation SET registered_at = registered_at - interval '700 s' WHERE id = $1"
 IDLE = "SELECT idle_since FROM paceline.incarnation WHERE id = $1"
 ENDED = """
 INSERT INTO paceline.incarnation (runner, pool, login, state, lease, lease_until, ended_at, cause, kinds, tags)
@@ -40,16 +40,16 @@ async def test_a_registration_is_seen_with_what_it_holds(
     await queue.enqueue_many([NewJob(kind="mail"), NewJob(kind="mail")])
     old, _ = (await runner.step(2)).jobs
     await queue.database.value(
-        "UPDATE paceline.job SET claimed_at = claimed_at - interval '90 s' WHERE id = $1", old.id
+        "UPDATE paceline.job SET claimed_at = claimed_at - interval '900 s' WHERE id = $1", old.id
     )
     seen = await only(operating, group)
     assert (seen.runner, seen.external, seen.retiring, seen.incarnation) == ("r1", False, False, runner.id)
     assert (seen.state, seen.leased, seen.held, seen.idle_seconds) == ("active", True, 2, None)
     assert (seen.pod_uid, seen.hostname, seen.revision, seen.slots, seen.taints) == ("uid-r1", "host-r1", "new", 2, "")
-    assert seen.registered_seconds == pytest.approx(70, abs=10)
-    assert seen.oldest_job_seconds == pytest.approx(90, abs=10)
-    assert seen.created_seconds == pytest.approx(0, abs=10)
-    assert seen.seen_seconds == pytest.approx(0, abs=10)
+    assert seen.registered_seconds == pytest.approx(700, abs=60)
+    assert seen.oldest_job_seconds == pytest.approx(900, abs=60)
+    assert seen.created_seconds == pytest.approx(0, abs=60)
+    assert seen.seen_seconds == pytest.approx(0, abs=60)
 
 
 async def test_a_runner_without_a_registration_is_seen_too_with_when_it_was_last_heard_of(
@@ -64,8 +64,8 @@ async def test_a_runner_without_a_registration_is_seen_too_with_when_it_was_last
     seen = await only(operating, group)
     assert (seen.runner, seen.incarnation, seen.state, seen.pod_uid) == ("r1", None, None, None)
     assert (seen.leased, seen.held, seen.slots, seen.idle_seconds) == (False, 0, None, None)
-    assert seen.created_seconds == pytest.approx(7200, abs=10)
-    assert seen.seen_seconds == pytest.approx(600, abs=10)
+    assert seen.created_seconds == pytest.approx(7200, abs=60)
+    assert seen.seen_seconds == pytest.approx(600, abs=60)
 
 
 async def test_a_predecessor_that_still_finishes_and_its_successor_are_both_seen(
@@ -104,11 +104,11 @@ async def test_idleness_begins_once_and_ends_with_the_next_heartbeat_under_a_job
     queue: Queue, operating: Operating, group: int, join: Join
 ) -> None:
     runner = await join()
-    await idle_for(queue.database, runner, 40)
+    await idle_for(queue.database, runner, 400)
     began = await queue.database.value(IDLE, runner.id)
     await runner.heartbeat()
     assert await queue.database.value(IDLE, runner.id) == began
-    assert (await only(operating, group)).idle_seconds == pytest.approx(40, abs=10)
+    assert (await only(operating, group)).idle_seconds == pytest.approx(400, abs=60)
     await queue.enqueue("mail")
     (job,) = (await runner.step(1)).jobs
     assert (await only(operating, group)).idle_seconds is None

@@ -8,7 +8,7 @@ from paceline.database import Database
 from paceline.errors import NotAllowedError, NotInOfficeError
 from paceline.operating import Office, Operating
 from postgres.operating.crew import INSTALL, Join
-from support.pg import Connect, Login
+from support.pg import Connect, Login, waits_for_a_lock
 
 
 async def put(operating: Operating) -> int:
@@ -65,12 +65,11 @@ async def test_who_may_not_act_sends_nothing(database: Database) -> None:
 
 async def test_a_new_epoch_waits_for_what_is_under_way(database: Database, connect: Connect) -> None:
     await put(Operating(database, Office(INSTALL, "a-1")))
-    under_way, taking = await connect(), await connect()
+    under_way, taking, watcher = await connect(), await connect(), await connect()
     async with under_way.transaction():
         await under_way.execute("SELECT paceline.in_office($1, 1)", INSTALL)
         following = asyncio.create_task(taking.fetchval("SELECT paceline.take_office($1, 'b-1')", INSTALL))
-        done, _ = await asyncio.wait({following}, timeout=0.3)
-        assert not done
+        await waits_for_a_lock(watcher, taking.get_server_pid())
     assert await following == 2
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from datetime import timedelta
 
 from paceline.claims import Finished, Incarnation
 from paceline.job import NewJob
@@ -103,7 +104,7 @@ async def test_under_load_nobody_who_works_is_ever_chosen(
     """Twelve runners claim and finish as fast as they can while two sessions scale down to nothing, one at a time."""
     draw = random.Random(7)  # noqa: S311 -- a pace, not a secret
     await queue.enqueue_many([NewJob(kind="mail") for _ in range(3000)])
-    crew = {name: await join(name) for name in (f"r{n}" for n in range(12))}
+    crew = {name: await join(name, lease=timedelta(hours=1)) for name in (f"r{n}" for n in range(12))}
     broken: list[str] = []
     done = 0
 

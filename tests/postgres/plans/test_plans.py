@@ -22,6 +22,7 @@ from postgres.plans.ticks import TICKS
 from postgres.plans.writes import WRITES
 from support.shared import shared
 
+pytestmark = pytest.mark.timeout(300)
 CALLS = (*WRITES, *TICKS, *READS)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from datetime import timedelta
 
 from paceline.claims import Finished, Incarnation
 from paceline.job import NewJob
@@ -11,7 +12,7 @@ from support.pg import Register
 
 async def test_runners_that_claim_at_once_never_get_the_same_job(queue: Queue, register: Register) -> None:
     await queue.enqueue_many([NewJob(kind="mail", payload=number) for number in range(600)])
-    runners = [await register(f"r{number}") for number in range(8)]
+    runners = [await register(f"r{number}", lease=timedelta(hours=1)) for number in range(8)]
     seen: Counter[int] = Counter()
 
     async def work(runner: Incarnation) -> None:

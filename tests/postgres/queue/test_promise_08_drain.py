@@ -1,5 +1,7 @@
 """Promise 8: once a drain or a taint has committed, its runner claims nothing that it must not."""
 
+from datetime import timedelta
+
 import pytest
 
 from paceline.claims import Finished
@@ -137,9 +139,9 @@ async def test_prefer_no_claim_leaves_a_job_to_others_until_it_is_five_seconds_o
     queue: Queue, register: Register
 ) -> None:
     young, old = await queue.enqueue("mail"), await queue.enqueue("mail")
-    await queue.database.value(
-        "UPDATE paceline.job SET ready_at = ready_at - interval '6 seconds' WHERE id = $1", old.id
-    )
+    aged = "UPDATE paceline.job SET ready_at = ready_at - $2::interval WHERE id = $1"
+    await queue.database.value(aged, old.id, timedelta(seconds=6))
+    await queue.database.value(aged, young.id, timedelta(minutes=-1))
     await queue.database.value("UPDATE paceline.job SET seq = 0 WHERE id = $1", old.id)
     runner = await register()
     await queue.database.value(TAINTS, runner.runner, "annotation", ["a"], [""], ["PreferNoClaim"])

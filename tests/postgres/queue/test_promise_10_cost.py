@@ -1,5 +1,7 @@
 """Promise 10: what a claim costs does not grow with what waits. Counted in rows and index entries, not in time."""
 
+from datetime import timedelta
+
 import pytest
 
 from paceline.claims import Finished
@@ -15,15 +17,19 @@ SELECT nextval('paceline.seq'), l.id, l.kind, $2::smallint, $3::text::"char",
 READ = """
 SELECT coalesce(sum(idx_tup_fetch + seq_tup_read), 0)::bigint FROM pg_stat_xact_user_tables
  WHERE schemaname = 'paceline' AND relname = 'job'"""
+NO_TICK = "UPDATE paceline.tick SET next_at = 'infinity'"
+LONG = timedelta(hours=1)
+"""A lease that outlasts the transactions of other tests."""
 MOST = 400
 """Rows of the job table that a claim of 50 may touch: the 50 themselves, a few times over."""
 
 
 async def _rows_of_a_claim(queue: Queue, register: Register, connect: Connect, tick: Tick) -> int:
-    runner = await register()
+    runner = await register(lease=LONG)
     await runner.step(0)
     await queue.database.value("ANALYZE paceline.job")
     await tick()
+    await queue.database.value(NO_TICK)
     connection = await connect()
     async with connection.transaction():
         before = await connection.fetchval(READ)
@@ -61,7 +67,7 @@ async def test_a_claim_skips_what_was_finished_while_an_old_snapshot_keeps_it_fr
     holder = await connect()
     await holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     await holder.fetchval("SELECT count(*) FROM paceline.job")
-    runner = await register("worker")
+    runner = await register("worker", lease=LONG)
     done: list[Finished] = []
     for _ in range(26):
         done = [Finished(job) for job in (await runner.step(200, done)).jobs]
@@ -90,7 +96,7 @@ async def test_a_position_is_not_skipped_while_the_newest_of_all_transactions_ha
     queue: Queue, register: Register, connect: Connect, tick: Tick, ticker: str
 ) -> None:
     """A snapshot ends one past what is over, not past what has begun; and whoever ticks may be older than both."""
-    runner = await register()
+    runner = await register(lease=LONG)
     producer, other = await connect(), await connect()
     await queue.enqueue("mail")
     (job,) = (await runner.step(9)).jobs
@@ -114,7 +120,7 @@ async def test_a_position_is_not_skipped_while_the_newest_of_all_transactions_ha
 async def test_a_position_is_not_skipped_while_a_producer_that_took_it_has_not_committed(
     queue: Queue, register: Register, connect: Connect, tick: Tick
 ) -> None:
-    runner = await register()
+    runner = await register(lease=LONG)
     producer = await connect()
     await queue.enqueue("mail")
     await producer.execute("BEGIN")

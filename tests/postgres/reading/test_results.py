@@ -16,7 +16,7 @@ from support.pg import Register, Tick
 if TYPE_CHECKING:
     from support.pg import Login
 
-LONG = timedelta(seconds=20)
+LONG = timedelta(seconds=50)
 
 
 async def test_a_waiting_caller_gets_the_result(queue: Queue, register: Register) -> None:

@@ -17,6 +17,9 @@ HOUR = timedelta(hours=1)
 NEVER = "UPDATE paceline.tick SET sampled_at = 'infinity'"
 NOW = "UPDATE paceline.tick SET sampled_at = '-infinity'"
 DUE = "UPDATE paceline.tick SET sampled_at = sampled_at - interval '10 seconds'"
+NEXT = "UPDATE paceline.flow SET at = at + interval '1 minute' WHERE at = (SELECT max(at) FROM paceline.flow)"
+JUST_BEFORE = """
+UPDATE paceline.flow f SET at = t.sampled_at - interval '0.5 seconds' FROM paceline.tick t WHERE f.at > t.sampled_at"""
 TAKEN = "SELECT count(*) FROM paceline.pool_sample"
 OLD = """
 INSERT INTO paceline.pool_sample (pool, taken_at, seconds, ready, scheduled, blocked, running, dead, busy, idle,
@@ -54,8 +57,10 @@ async def test_nothing_is_counted_twice_or_left_out(queue: Queue, register: Regi
     await runner.step(0, [Finished(first)])
     await queue.database.value("UPDATE paceline.flow SET at = at - interval '2 seconds'")
     await runner.step(0, [Finished(second)])
+    await queue.database.value(NEXT)
     await queue.database.value(NOW)
     await tick()
+    await queue.database.value(JUST_BEFORE)
     await queue.database.value(DUE)
     await queue.database.value("UPDATE paceline.flow SET at = at - interval '10 seconds'")
     await queue.database.value("UPDATE paceline.pool_sample SET taken_at = taken_at - interval '10 seconds'")

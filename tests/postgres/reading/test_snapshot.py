@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from support.pg import Login
 
 
+AGE = "SELECT extract(epoch FROM clock_timestamp() - min(at))::float8 FROM paceline.sample"
+APART = """
+SELECT count(*) > 0 AND coalesce(min(s.gap) >= interval '1 second', true)
+  FROM (SELECT at - lag(at) OVER (ORDER BY at) AS gap FROM paceline.sample) s"""
+
+
 async def put_group(database: Database, name: str = "builds", *, pool: str = "builds", tags: tuple[str, ...] = (),
                     leader: bool = False) -> int:  # fmt: skip
     group = await database.value(
@@ -85,7 +91,8 @@ async def test_the_oldest_is_the_head_of_the_lanes_that_the_group_serves(queue: 
         " WHERE lane IN (SELECT id FROM paceline.lane WHERE tags = '{mac}')"
     )
     seen = await only(reader)
-    assert seen.oldest_seconds == pytest.approx(30, abs=5)
+    assert seen.oldest_seconds is not None
+    assert 30 <= seen.oldest_seconds < 90
     assert (seen.ready, seen.unclaimable) == (2, 1)
 
 
@@ -216,9 +223,9 @@ async def test_service_time_is_the_mean_of_what_was_finished(
     runner = await register(group="builds", external=False)
     await queue.enqueue_many([NewJob(kind="mail"), NewJob(kind="mail")])
     jobs = (await runner.step(2)).jobs
-    await database.value("UPDATE paceline.job SET claimed_at = claimed_at - interval '4 s' WHERE id = $1", jobs[0].id)
+    await database.value("UPDATE paceline.job SET claimed_at = claimed_at - interval '400 s' WHERE id = $1", jobs[0].id)
     await runner.step(0, [Finished(job) for job in jobs])
-    assert (await only(reader)).service_seconds == pytest.approx(2, abs=0.5)
+    assert (await only(reader)).service_seconds == pytest.approx(200, abs=50)
 
 
 async def test_the_arrival_rate_is_what_was_finished_and_what_the_backlog_grew_by(
@@ -231,14 +238,17 @@ async def test_the_arrival_rate_is_what_was_finished_and_what_the_backlog_grew_b
     await queue.enqueue_many([NewJob(kind="mail") for _ in range(10)])
     await runner.step(0, [Finished(job) for job in (await runner.step(6)).jobs])
     await runner.step(2)
-    assert (await only(reader)).arrival_rate == pytest.approx(0.5, rel=0.1)
+    least = await database.value(AGE)
+    rate = (await only(reader)).arrival_rate
+    assert rate is not None
+    assert 10 / await database.value(AGE) <= rate <= 10 / least
 
 
 async def test_samples_are_kept_once_a_second_and_for_an_hour(queue: Queue, reader: Reader, database: Database) -> None:
     await put_group(queue.database)
     for _ in range(3):
         await reader.snapshot()
-    assert await database.value("SELECT count(*) FROM paceline.sample") == 1
+    assert await database.value(APART) is True
     await database.value("UPDATE paceline.sample SET at = at - interval '61 min'")
     await reader.snapshot()
     assert await database.value("SELECT max(age(clock_timestamp(), at)) < interval '1 min' FROM paceline.sample")

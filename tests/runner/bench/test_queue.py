@@ -65,12 +65,12 @@ async def test_blocked_jobs_are_blocked_and_lanes_are_lanes(empty_database: str)
 async def test_a_worker_that_ran_out_of_jobs_is_no_result_under_a_held_snapshot(
     postgres: PostgresServer, templates: Templates
 ) -> None:
-    template = await templates.full(paceline.SYSTEM, 5_000)
+    few, many = [await templates.full(paceline.SYSTEM, jobs) for jobs in (1_000, 20_000)]
     case = horizon.Case("unmarked", paceline.SYSTEM, "sdk", held=True, before=horizon.NO_MARKS)
-    counts = await horizon.work(postgres, template, replace(case, batch=1), seconds=0.3)
-    assert 0 < counts[0][1] < counts[-1][1] < 5_000
+    counts = await horizon.work(postgres, many, replace(case, batch=1), seconds=0.3)
+    assert 0 < counts[0][1] < counts[-1][1] < 20_000
     with pytest.raises(NotMeasuredError, match="ran out of jobs"):
-        await horizon.work(postgres, template, case, seconds=3)
+        await horizon.work(postgres, few, case, seconds=3)
 
 
 async def test_a_key_holds_while_its_throughput_is_measured(postgres: PostgresServer, templates: Templates) -> None:
@@ -107,7 +107,7 @@ async def test_two_processes_share_a_queue_and_its_costs_are_counted(
     two = " + (SELECT 2 - count(*) FROM paceline.runner)"
     system = replace(paceline.SYSTEM, done=f"{paceline.SYSTEM.done}{two}")
     subject = Subject(name="sdk", system=system, processes=2, command=lambda url: worker("sdk", url, 100, 2))
-    emptied = await empty(subject, postgres, await templates.full(paceline.SYSTEM, 20_000), 20_000, within=60)
+    emptied = await empty(subject, postgres, await templates.full(paceline.SYSTEM, 20_000), 20_000, within=120)
     assert emptied.rate > 100
     assert 100 < emptied.wal < 20_000
     assert 1 / 200 < emptied.commits < 1

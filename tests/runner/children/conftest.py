@@ -20,9 +20,9 @@ def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.Abstrac
 
 @pytest.fixture
 async def children() -> AsyncIterator[Children]:
-    """Children with half a minute to live; whatever the test does, nothing is left open."""
+    """Children with ten minutes to live; whatever the test does, nothing is left open."""
     before = open_descriptors()
-    children = Children(time.monotonic() + 30)
+    children = Children(time.monotonic() + 600)
     yield children
     await children.close()
     assert open_descriptors() <= before

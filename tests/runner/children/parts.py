@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
@@ -30,6 +31,8 @@ from paceline_runner.children.supervisor import Children
 ONE_LOOP = pytest.mark.asyncio(loop_factories=["asyncio"])
 BOTH_LOOPS = pytest.mark.asyncio(loop_factories=["asyncio", "uvloop"])
 WAIT = timedelta(seconds=7)
+PATIENCE = 40.0
+"""Less than the minute for which children sleep that nobody ends."""
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 FAMILY = """
 setsid sleep 61 </dev/null >/dev/null 2>&1 &
@@ -107,7 +110,7 @@ class Work:
 
     async def wrote(self, said: str) -> None:
         """Wait until it has written something."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while said not in self.text:
                 self._output.more.clear()
                 await self._output.more.wait()
@@ -178,7 +181,7 @@ def free_numbers() -> list[int]:
     return [number for number in range(200) if not Path(f"/proc/self/fd/{number}").exists()]
 
 
-def is_dead(pid: int, timeout: float = 5.0) -> bool:
+def is_dead(pid: int, timeout: float = PATIENCE) -> bool:
     """Wait for the end of a process that is not ours; one that only waits to be buried is dead."""
     try:
         fd = os.pidfd_open(pid)
@@ -188,6 +191,14 @@ def is_dead(pid: int, timeout: float = 5.0) -> bool:
         return bool(select.select([fd], [], [], timeout)[0])
     finally:
         os.close(fd)
+
+
+def is_buried(pid: int) -> bool:
+    """Wait until its number is free: a zombie would keep it."""
+    end = time.monotonic() + PATIENCE
+    while psutil.pid_exists(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not psutil.pid_exists(pid)
 
 
 def family_of(pid: int) -> list[psutil.Process]:

@@ -12,13 +12,15 @@ import pytest
 
 from paceline_runner.children.errors import NotStartedError
 from paceline_runner.children.supervisor import Children
-from runner.children.parts import FAMILY, ONE_LOOP, Owner, Said, family_of, is_dead, start
+from runner.children.parts import FAMILY, ONE_LOOP, PATIENCE, Owner, Said, family_of, is_dead, start
 
 StartOwner = Callable[..., Owner]
+LONG = 600.0
+"""Seconds to live, where it is not their end that children die of."""
 
 
 def test_a_runner_killed_with_sigkill_takes_children_grandchildren_and_guard_with_it(owner: StartOwner) -> None:
-    runner = owner(30, "sh", "-c", FAMILY)
+    runner = owner(LONG, "sh", "-c", FAMILY)
     family = family_of(runner.guard)
     assert {runner.child, *map(int, runner.words)} <= {each.pid for each in family}
     assert len(family) == 3  # sh, the sleep in its group, and the one that left it
@@ -30,7 +32,7 @@ def test_a_runner_killed_with_sigkill_takes_children_grandchildren_and_guard_wit
 
 
 def test_a_killed_runner_is_noticed_although_a_fork_of_it_holds_its_sockets(owner: StartOwner) -> None:
-    runner = owner(30, "sh", "-c", "echo fork; exec sleep 60")
+    runner = owner(LONG, "sh", "-c", "echo fork; exec sleep 60")
     assert runner.fork
 
     runner.send(signal.SIGKILL)
@@ -41,7 +43,7 @@ def test_a_killed_runner_is_noticed_although_a_fork_of_it_holds_its_sockets(owne
 
 
 def test_a_stopped_runner_loses_its_children_at_the_deadline(owner: StartOwner) -> None:
-    runner = owner(1.5, "sh", "-c", FAMILY)
+    runner = owner(8, "sh", "-c", FAMILY)
     family = family_of(runner.guard)
     assert len(family) == 3
 
@@ -55,7 +57,7 @@ def test_a_stopped_runner_loses_its_children_at_the_deadline(owner: StartOwner) 
 
 
 def test_a_child_of_a_stopped_runner_dies_with_its_guard(owner: StartOwner) -> None:
-    runner = owner(30, "sh", "-c", "echo up; exec sleep 60")
+    runner = owner(LONG, "sh", "-c", "echo up; exec sleep 60")
     runner.send(signal.SIGSTOP)
 
     os.kill(runner.guard, signal.SIGKILL)
@@ -66,15 +68,15 @@ def test_a_child_of_a_stopped_runner_dies_with_its_guard(owner: StartOwner) -> N
 @ONE_LOOP
 async def test_renewing_moves_the_deadline_and_not_renewing_kills() -> None:
     began = time.monotonic()
-    children = Children(began + 0.3)
+    children = Children(began + 6)
     child = await start(children, "sleep", "60")
 
-    thread = threading.Thread(target=children.renew, args=[began + 0.9])
+    thread = threading.Thread(target=children.renew, args=[began + 7])
     thread.start()
     thread.join()
 
     assert await child.wait() == -signal.SIGKILL
-    assert 0.9 <= time.monotonic() - began < 5
+    assert 7 <= time.monotonic() - began < PATIENCE
     await child.end()
     await children.close()
 
@@ -92,7 +94,7 @@ async def test_nothing_is_started_after_the_deadline_until_somebody_renews() -> 
     children = Children(time.monotonic() - 1)
     with pytest.raises(NotStartedError, match="lease has run out"):
         await start(children, "true")
-    children.renew(time.monotonic() + 30)
+    children.renew(time.monotonic() + LONG)
     child = await start(children, "true")
     assert await child.wait() == 0
     await child.end()
@@ -131,7 +133,7 @@ async def test_kill_all_reaches_a_child_that_is_just_being_started(children: Chi
 
     children.kill_all()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         child = await starting
         assert await child.wait() == -signal.SIGKILL
     await child.end()
@@ -150,7 +152,7 @@ async def test_a_guard_that_dies_takes_its_children_with_it_and_is_replaced(chil
     assert is_dead(child.pid)
     assert is_dead(grandchild)
     await child.end()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         second = await start(children, "true")
         assert await second.wait() == 0
     assert not second.lost
@@ -190,7 +192,7 @@ async def test_the_guard_does_not_heed_a_signal_for_the_whole_service(children: 
 
 
 async def test_close_ends_children_and_guard() -> None:
-    children = Children(time.monotonic() + 30)
+    children = Children(time.monotonic() + LONG)
     child = await start(children, "sleep", "60")
     guard = children.guard_pid
     assert guard is not None

@@ -14,7 +14,7 @@ from paceline.handlers import Jobs
 from paceline.retry import Fixed, Never, RetryPolicy
 from paceline_runner.attempt import Broken, Cause, Done, Ended
 from paceline_runner.children.http import HttpExecutor
-from runner.children.parts import BOTH_LOOPS, ONE_LOOP, TRACE, WAIT, Work, open_descriptors
+from runner.children.parts import BOTH_LOOPS, ONE_LOOP, PATIENCE, TRACE, WAIT, Work, open_descriptors
 from support.listening import listening
 
 pytestmark = ONE_LOOP
@@ -195,7 +195,7 @@ async def test_cancelling_closes_the_connection(executor: HttpExecutor) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await closed.wait()
 
 

@@ -14,7 +14,7 @@ APP = "runner.children.app:jobs"
 @BOTH_LOOPS
 async def test_commands_and_processes_are_done_and_nothing_is_left() -> None:
     before = open_descriptors()
-    outside = OutsideExecutors(APP, 2, time.monotonic() + 30)
+    outside = OutsideExecutors(APP, 2, time.monotonic() + 600)
     for work, result in ((command("echo", "1"), "1"), (Work(app.get("echo.async"), "é"), '"é"')):
         assert await outside.of(work.handler).run(work) == Done(result)
     await outside.close()

@@ -3,18 +3,18 @@
 import asyncio
 import re
 import shutil
-import socket
 from pathlib import Path
 
 import pytest
 
 from paceline.handlers import Jobs
+from paceline.testing.scratch import free_ports
 from paceline_dev import REPOSITORY
 from paceline_runner.attempt import Broken, Done
 from paceline_runner.children.command import CommandExecutor
 from paceline_runner.children.http import HttpExecutor
 from paceline_runner.children.supervisor import Children
-from runner.children.parts import ONE_LOOP, Said, Work, command, start
+from runner.children.parts import ONE_LOOP, PATIENCE, Said, Work, command, start
 
 pytestmark = ONE_LOOP
 PAGE = REPOSITORY / "docs" / "reference" / "outside-python.md"
@@ -48,11 +48,10 @@ async def test_the_examples_of_commands(
 
 @needs_node
 async def test_the_example_of_a_server(children: Children) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    (port,) = free_ports(1)
     said = Said()
     server = await start(children, "node", "-e", SERVER.replace("9000", str(port)), said=said)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         assert await said.line() == "listening"
     jobs = Jobs()
     jobs.http("area", f"http://127.0.0.1:{port}/")

@@ -12,7 +12,7 @@ import pytest
 from paceline_runner.children.errors import NotStartedError
 from paceline_runner.children.program import Program
 from paceline_runner.children.supervisor import Children
-from runner.children.parts import Said, free_numbers, is_dead, open_descriptors, start
+from runner.children.parts import PATIENCE, Said, free_numbers, is_buried, is_dead, open_descriptors, start
 
 OF_GLIBC = 0b11 << 31
 """Signals 32 and 33 are glibc's own: nobody can set them, and make leaves them ignored."""
@@ -61,7 +61,7 @@ async def test_a_child_that_was_ended_is_buried(children: Children) -> None:
     assert await child.wait() == -signal.SIGKILL
     second = await start(children, "true")  # the guard has heard all that was said before
     await second.end()
-    assert not psutil.pid_exists(child.pid)
+    assert is_buried(child.pid)
 
 
 async def test_strays_do_not_become_zombies(children: Children) -> None:
@@ -74,7 +74,7 @@ async def test_strays_do_not_become_zombies(children: Children) -> None:
     second = await start(children, "true")
     await second.wait()
     await second.end()
-    assert not psutil.pid_exists(stray)
+    assert is_buried(stray)
 
 
 async def test_a_start_that_is_cancelled_leaves_nothing(children: Children) -> None:
@@ -105,7 +105,7 @@ async def test_a_program_that_could_not_be_started_is_buried(children: Children)
     second = await start(children, "sleep", "60")
     assert children.guard_pid is not None
     others = [each for each in psutil.Process(children.guard_pid).children() if each.pid != second.pid]
-    assert psutil.wait_procs(others, timeout=3)[1] == []
+    assert psutil.wait_procs(others, timeout=PATIENCE)[1] == []
     await second.end()
 
 

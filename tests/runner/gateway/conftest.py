@@ -8,11 +8,11 @@ import pytest
 
 from paceline.queue import Queue
 from paceline.tokens import Tokens
-from runner.gateway.door import Dial, Door, TokenOf
+from runner.gateway.door import Dial, Door, Resume, TokenOf
 from runner.process import RunnerProcess
 from support.pg import logins
 
-LEASE = "SELECT pg_get_functiondef('paceline.dial'::regproc)"
+DEFINED = "SELECT pg_get_functiondef($1::text::regproc)"
 
 
 @pytest.fixture
@@ -34,9 +34,29 @@ async def door(gateway_url: str) -> AsyncIterator[Door]:
 @pytest.fixture
 async def short_lease(queue: Queue) -> None:
     """A gateway gives at least 30 s; here 6.5 s, so that a runner gives up its jobs after 3.5 s of silence."""
-    source = await queue.database.value(LEASE)
-    assert "greatest(30, " in source
-    await queue.database.value(source.replace("greatest(30, ", "greatest(6.5, "))
+    await _replaced(queue, "paceline.dial", "greatest(30, ", "greatest(6.5, ")
+
+
+@pytest.fixture
+async def medium_lease(queue: Queue) -> None:
+    """One of 12 s: longer work can outlive it, and nine seconds of silence are forgiven."""
+    await _replaced(queue, "paceline.dial", "greatest(30, ", "greatest(12, ")
+
+
+@pytest.fixture
+def resume(queue: Queue) -> Resume:
+    """Give whoever is cut off so many seconds to come back, instead of five."""
+
+    async def within(seconds: int) -> None:
+        await _replaced(queue, "paceline.drop_dialled", "secs => p_seconds", f"secs => {seconds}")
+
+    return within
+
+
+async def _replaced(queue: Queue, function: str, old: str, new: str) -> None:
+    source = await queue.database.value(DEFINED, function)
+    assert old in source
+    await queue.database.value(source.replace(old, new))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from paceline_gateway.settings import Settings
 from runner.process import RunnerProcess
 
 TokenOf: TypeAlias = Callable[[str], Awaitable[str]]
+Resume: TypeAlias = Callable[[int], Awaitable[None]]
 
 
 class Door:

@@ -14,12 +14,16 @@ from paceline.once import enqueue_once
 from paceline.queue import Queue
 from paceline.testing.scratch import free_ports
 from paceline.tokens import Tokens
-from runner.gateway.door import Dial, Door, TokenOf
+from runner.gateway.door import Dial, Door, Resume, TokenOf
 from runner.gateway.strict import strict_proxy
 from runner.process import attempts, eventually, seen, there, until
 from support.proxy import proxy
 
 FENCED = 70
+UNHURRIED = ("--heartbeat-interval", "10")
+"""So long the gateway may take to hear of a handler that is stuck."""
+LONG = 60
+"""Seconds to come back in, where it is not the time that matters."""
 WIRES = ("WebSocket", "long polls")
 
 
@@ -67,14 +71,14 @@ async def _lines(path: Path, count: int) -> bool:
     return path.exists() and len(path.read_text().splitlines()) >= count  # noqa: ASYNC240 -- tiny
 
 
-@pytest.mark.usefixtures("short_lease")
+@pytest.mark.usefixtures("medium_lease")
 async def test_a_handler_that_never_yields_does_not_lose_its_runner(queue: Queue, dial: Dial, scratch: Path) -> None:
-    """9 s is longer than the lease of 6.5 s, and than the 7.5 s in which a connection must answer a ping."""
-    made = await queue.enqueue("block", 9.0)
-    await dial("r1")
+    """15 s is longer than the lease of 12 s, and than the 7.5 s in which a connection must answer a ping."""
+    made = await queue.enqueue("block", 15.0)
+    await dial("r1", PACELINE_HEARTBEAT_INTERVAL_SECS="2")
     await there(scratch / "begun")
     await dial("r2")
-    done = await until(queue, made.id, "done", seconds=40)
+    done = await until(queue, made.id, "done", seconds=90)
     assert (done.runner, done.losses) == ("r1", 0)
 
 
@@ -107,7 +111,7 @@ async def test_a_handler_that_never_yields_does_not_keep_a_runner_that_was_told_
     queue: Queue, dial: Dial, scratch: Path
 ) -> None:
     made = await queue.enqueue("block", 60.0)
-    runner = await dial("r1", PACELINE_GRACE_SECS="0.5", PACELINE_DRAIN_TIMEOUT_SECS="0.5")
+    runner = await dial("r1", *UNHURRIED, PACELINE_GRACE_SECS="0.5", PACELINE_DRAIN_TIMEOUT_SECS="0.5")
     await there(scratch / "begun")
     runner.send(signal.SIGTERM)
     assert await runner.ended() == 0
@@ -119,7 +123,7 @@ async def test_a_handler_that_never_yields_and_has_timed_out_costs_the_runner(
     queue: Queue, dial: Dial, scratch: Path
 ) -> None:
     made = await queue.enqueue(NewJob(kind="block", payload=60.0, timeout=timedelta(seconds=0.5), max_losses=0))
-    runner = await dial("r1", PACELINE_GRACE_SECS="0.5")
+    runner = await dial("r1", *UNHURRIED, PACELINE_GRACE_SECS="0.5")
     await there(scratch / "begun")
     assert await runner.ended() == FENCED
     assert f"does not yield, and job {made.id} has timed out" in runner.log
@@ -127,10 +131,10 @@ async def test_a_handler_that_never_yields_and_has_timed_out_costs_the_runner(
     assert (dead.cause, "HandlerStuck" in (dead.error or "")) == ("Poison", True)
 
 
-@pytest.mark.timeout(180)
 async def test_a_runner_whose_connections_are_cut_goes_on_and_loses_nothing(
-    queue: Queue, dial: Dial, door: Door, scratch: Path
+    queue: Queue, dial: Dial, door: Door, scratch: Path, resume: Resume
 ) -> None:
+    await resume(LONG)
     made = await queue.enqueue("wait", "go")
     async with proxy(door.url) as between:
         await dial("r1", url=between.url)
@@ -161,15 +165,16 @@ async def test_a_busy_runner_ends_when_its_connections_go_dead_without_a_word(
         await dial("r2")
         between.swallow()
         await eventually(lambda: _lines(scratch / "begun", 2), "another one has begun it")
-        assert runner.process.returncode == FENCED, "it has let go before"
+        assert await runner.ended(5) == FENCED, "it has let go before"
         (scratch / "go").touch()
         assert (await until(queue, made.id, "done")).losses == 1
 
 
 async def test_a_connection_that_went_dead_is_found_out_and_the_job_goes_on_by_another(
-    queue: Queue, dial: Dial, door: Door, scratch: Path
+    queue: Queue, dial: Dial, door: Door, scratch: Path, resume: Resume
 ) -> None:
     """By pings: heartbeats would take half a minute."""
+    await resume(LONG)
     made = await queue.enqueue("wait", "go")
     async with proxy(door.url) as between:
         runner = await dial("r1", url=between.url, PACELINE_HEARTBEAT_INTERVAL_SECS="15")
@@ -183,9 +188,10 @@ async def test_a_connection_that_went_dead_is_found_out_and_the_job_goes_on_by_a
 
 
 async def test_an_idle_runner_whose_connection_is_cut_is_back_before_it_is_given_up(
-    queue: Queue, dial: Dial, door: Door
+    queue: Queue, dial: Dial, door: Door, resume: Resume
 ) -> None:
-    """It has five seconds, and the next heartbeat is later."""
+    """It has ten seconds, and the next heartbeat is later."""
+    await resume(10)
     async with proxy(door.url) as between:
         runner = await dial("r1", url=between.url, PACELINE_HEARTBEAT_INTERVAL_SECS="15")
         between.cut()
@@ -238,8 +244,9 @@ async def test_one_that_starts_while_the_gateway_is_away_waits_and_does_not_exit
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_gateway_that_is_started_anew_costs_nothing(
-    queue: Queue, dial: Dial, gateway_url: str, scratch: Path, number: signal.Signals
+    queue: Queue, dial: Dial, gateway_url: str, scratch: Path, number: signal.Signals, resume: Resume
 ) -> None:
+    await resume(LONG)
     (port,) = free_ports(1)
     held = await queue.enqueue("wait", "go")
     naps = await queue.enqueue_many([NewJob(kind="nap", payload=0.3)] * 30)
@@ -287,8 +294,9 @@ async def _gateway(url: str, port: int) -> asyncio.subprocess.Process:
 
 
 async def test_it_resumes_at_another_gateway(
-    queue: Queue, dial: Dial, door: Door, gateway_url: str, scratch: Path
+    queue: Queue, dial: Dial, door: Door, gateway_url: str, scratch: Path, resume: Resume
 ) -> None:
+    await resume(LONG)
     made = await queue.enqueue("wait", "go")
     other = Door(gateway_url)
     await other.open()

@@ -188,10 +188,10 @@ async def test_a_run_that_nobody_begins_goes_back_and_no_more_is_wanted(
 
 async def test_a_clock_that_rings_too_early_rings_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is set once for all that have come, so a later one may have some time left."""
-    monkeypatch.setattr(seat, "FRESH", 0.05)
     place.seat.came(run(1))
     assert place.seat._letting_go is not None
     place.seat._letting_go.cancel()
+    monkeypatch.setattr(seat, "FRESH", 2.0)
     place.seat._let_go()
     assert place.wire.said == []
     while not place.wire.said:  # noqa: ASYNC110 -- the wire tells nobody

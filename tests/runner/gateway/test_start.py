@@ -72,7 +72,7 @@ async def test_a_name_or_a_group_that_the_token_is_not_for_is_told_before_anybod
     said = await _refused(dial, "--group", "builds", PACELINE_TOKEN=of_group)
     assert 'the token is for runner "desk" of group ci/builds, not for group default/builds' in said
     runner = await dial("r1", "--group", "ci/builds", "--name", "desk", PACELINE_TOKEN=of_group)
-    assert "registered as desk in pool builds" in runner.log
+    await runner.said("registered as desk in pool builds")
 
 
 async def test_a_name_that_another_group_has_is_told(queue: Queue, dial: Dial) -> None:

@@ -30,7 +30,7 @@ async def test_a_runner_whose_pod_goes_is_gone_in_the_middle_of_what_it_does() -
     crew.alive["u"] = runner = asyncio.create_task(asyncio.sleep(3600))
     crew.following = asyncio.create_task(crew.follow("1"))
     try:
-        await asyncio.wait({runner}, timeout=10)
+        await asyncio.wait({runner}, timeout=40)
         assert runner.cancelled()
         assert (crew.gone, crew.busy_then, crew.alive) == (1, [0], {})
         crew.require()

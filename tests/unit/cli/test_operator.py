@@ -19,5 +19,5 @@ app(["operator"])
 
 
 def test_whoever_ends_it_while_it_starts_is_obeyed_at_once() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, timeout=30, check=False)
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, timeout=50, check=False)
     assert done.returncode == 0, (signal.SIGTERM, done.stderr)

@@ -163,7 +163,7 @@ async def test_the_server_says_what_is_wrong(thumbs: Server, body: Any, path: st
 
 async def test_the_server_leaves_when_it_is_told(thumbs: Server) -> None:
     thumbs.process.send_signal(signal.SIGTERM)
-    assert await asyncio.wait_for(thumbs.process.wait(), 10) == 0
+    assert await asyncio.wait_for(thumbs.process.wait(), 40) == 0
 
 
 GROUPS = [path.parent for path in sorted(EXAMPLES.rglob("runnergroup.yaml"))]

@@ -28,7 +28,7 @@ def test_a_daemon_is_recorded_before_it_is_the_program(tmp_path: Path, sleeper: 
 
 
 def test_a_recorded_daemon_is_ended(tmp_path: Path, sleeper: Record) -> None:
-    stop_recorded(tmp_path / "sleeper.process", grace=5.0)
+    stop_recorded(tmp_path / "sleeper.process", grace=40.0)
     assert not sleeper.alive()
     assert not (tmp_path / "sleeper.process").exists()
 
@@ -67,7 +67,7 @@ def test_what_is_not_a_whole_record_is_none(tmp_path: Path, text: str) -> None:
 
 def test_a_program_that_does_not_exist_is_seen_to_have_ended(tmp_path: Path) -> None:
     record = start(["/no/such/program"], tmp_path / "record", tmp_path / "log", os.environ)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 40
     while record.alive() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not record.alive()

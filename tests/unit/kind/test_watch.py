@@ -12,7 +12,6 @@ from paceline_dev.kind.watch import Watch
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may see what passes an interface")
 
 
-@pytest.mark.timeout(20)
 def test_it_counts_what_carries_the_mark_and_ends_although_others_go_on_sending() -> None:
     mark, other = secrets.token_bytes(16), secrets.token_bytes(16)
     over = threading.Event()

@@ -1,6 +1,5 @@
 """Whatever happens in whatever order: nobody is taken away from its work, and in the end the group is as wanted."""
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -180,7 +179,6 @@ class Cluster(RuleBasedStateMachine):
         self.untainted = 0
 
 
-@pytest.mark.timeout(120)
 def test_any_order_of_faults_converges_and_interrupts_nobody() -> None:
     checks = settings(max_examples=200, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
     run_state_machine_as_test(Cluster, settings=checks)

@@ -29,7 +29,7 @@ def port() -> Iterator[int]:
 
 
 def post(port: int, length: str, body: bytes = b"") -> tuple[int, str | None]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=40)
     try:
         connection.putrequest("POST", "/drain")
         connection.putheader("Content-Length", length)

@@ -179,4 +179,4 @@ async def test_a_stop_iteration_does_not_hang_the_attempt(jobs: Jobs) -> None:
         next(iter(()))
 
     with pytest.raises(RuntimeError, match="the handler raised StopIteration"):
-        await asyncio.wait_for(run(jobs, in_thread=in_thread), 5)
+        await asyncio.wait_for(run(jobs, in_thread=in_thread), 40)

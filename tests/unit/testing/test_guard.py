@@ -33,7 +33,7 @@ def sleeper(tmp_path: Path) -> Iterator[Guarded]:
 def _gone(pid: int) -> bool:
     """Wait for the end of a process that is not our child."""
     try:
-        psutil.Process(pid).wait(timeout=5)
+        psutil.Process(pid).wait(timeout=40)
     except psutil.NoSuchProcess:
         return True
     except psutil.TimeoutExpired:
@@ -90,7 +90,7 @@ def test_an_owner_that_is_gone_before_the_guard_looks_is_noticed(tmp_path: Path)
     with subprocess.Popen(["true"]) as owner:
         pass
     process = Guarded(["sleep", "60"], log=tmp_path / "log", owner=owner.pid, scratch=scratch)
-    process._script.wait(10)
+    process._script.wait(40)
     assert _gone(process.pid)
     assert not scratch.exists()
 
