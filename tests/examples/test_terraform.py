@@ -75,9 +75,9 @@ async def test_a_leader_that_is_drained_finishes_and_another_leads(operated: Sit
     leader = await another_leads(site, "")
     waits = await queue.enqueue(config("network", dns="a"))
     await site.running(waits.id)
+    await site.until(lambda: (folder / "made" / "prod").exists(), "it has a place for what it makes")
     await site.run("annotate", "rnr", leader, "paceline.dev/drain=true")
     await another_leads(site, leader)
-    await site.until(lambda: (folder / "made" / "prod").exists(), "it has a place for what it makes")
     (folder / "made" / "prod" / "network").touch()
     assert await site.done_by(waits) == [leader], "nobody interrupts it"
     assert await site.done_by(await queue.enqueue(config(web="b"))) != [leader]

@@ -36,7 +36,7 @@ async def test_logins_of_operator_and_runners_are_changed_under_a_running_job(si
         await site.apply(group)
         first = (await site.settled(2))["currentRevision"]
         job = (await site.queue.enqueue("wait", "go")).id
-        await site.running(job)
+        await site.until(lambda: site.marked("begun"), "it has begun")
         await site.secret(url=new_operator)
         await site.secret("runners", url=new_runner)
         await site.run("annotate", "rgrp", "builds", "paceline.dev/restartedAt=now")
@@ -72,7 +72,7 @@ async def test_a_laptops_token_is_changed_under_a_running_job(site: Site) -> Non
         old, new = [await tokens.create("rk", pool="builds", runner="laptop") for _ in range(2)]
         first = start_dialler(site, gateway.url, old)
         job = (await site.queue.enqueue("wait", "go")).id
-        await site.running(job)
+        await site.until(lambda: site.marked("begun"), "it has begun: what has not goes back")
         first.send_signal(signal.SIGTERM)
         (site.scratch / "laptop.token").unlink()
         start_dialler(site, gateway.url, new)
