@@ -181,7 +181,8 @@ async def test_a_cancel_reaches_a_running_handler_long_before_the_next_heartbeat
         made = await queue.enqueue(kind, "never")
         if kind == "wait":
             await start("r1", PACELINE_HEARTBEAT_INTERVAL_SECS="60", PACELINE_STALE_THRESHOLD_SECS="180")
-        await until(queue, made.id, "running")
+        await there(scratch / "begun")
+        (scratch / "begun").unlink()
         assert await queue.cancel(made.id) == "cancelling"
         await there(scratch / mark)
         await until(queue, made.id, "cancelled")
