@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import itertools
 import json
-import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from apiserver.test_install import may, will
 from cluster.local import local_node
 from cluster.operator.curve import MOST, Teller, obey, replay
 from cluster.operator.scaled import HPAS, hpa, hpa_says, serve_metrics_from
@@ -182,15 +182,9 @@ def test_the_overlay_is_accepted_and_may_read_whom_to_trust_and_nothing_else_the
         (port,) = [each for each in container["ports"] if each["name"] == service["ports"][0]["targetPort"]]
         listen = {each["name"]: each.get("value", "") for each in container["env"]}["PACELINE_EXTERNAL_METRICS"]
         assert (named["port"], listen) == (service["ports"][0]["port"], f"0.0.0.0:{port['containerPort']}")
-        who = f"--as=system:serviceaccount:{system}:paceline-operator"
-
-        def may(*what: str) -> bool:
-            return kubectl.run("auth", "can-i", *what, "-n", "kube-system", who, check=False).stdout.strip() == "yes"
-
-        end = time.monotonic() + 60
-        while not may("get", "configmaps/extension-apiserver-authentication"):  # the authorizer hears of it later
-            assert time.monotonic() < end, "it may not read whom to trust"
-        assert not may("get", "configmaps/kubeadm-config")
-        assert not may("patch", "configmaps/extension-apiserver-authentication")
+        who, there = f"system:serviceaccount:{system}:paceline-operator", ("-n", "kube-system")
+        assert will(kubectl, who, "get", "configmaps/extension-apiserver-authentication", *there)
+        assert not may(kubectl, who, "get", "configmaps/kubeadm-config", *there)
+        assert not may(kubectl, who, "patch", "configmaps/extension-apiserver-authentication", *there)
     finally:
         kubectl.run("delete", "apiservice", "v1beta1.external.metrics.k8s.io")

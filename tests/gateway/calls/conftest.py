@@ -1,7 +1,6 @@
 """Gateways and runners as processes of their own, which can be killed."""
 
 import os
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -15,8 +14,6 @@ from gateway.conftest import Client, Site
 from runner.process import RunnerProcess, StartRunner, starting
 from support.forked import Awaited
 
-LISTENS = re.compile(r"listening on 127\.0\.0\.1:(\d+)")
-
 
 class GatewayProcess(RunnerProcess):
     """`paceline gateway`, which closes without a pause when it is told to."""
@@ -29,9 +26,8 @@ class GatewayProcess(RunnerProcess):
             **kept, "PACELINE_DATABASE_URL": url, "PACELINE_GATEWAY_LISTEN": "127.0.0.1:0",
             "PACELINE_LEAVE_SECONDS": "0", **variables,
         }  # fmt: skip
-        started = cls(await Awaited.start("gateway", env=environment), 0)
+        started = cls(await Awaited.start("gateway", env=environment))
         await started.said("listening on")
-        started.port = int(LISTENS.findall(started.log)[0])
         return started
 
     def client(self, token: str) -> Client:

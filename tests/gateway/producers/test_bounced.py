@@ -2,12 +2,11 @@
 
 import asyncio
 
-from gateway.conftest import Client, until
+from gateway.conftest import Client
+from gateway.producers.test_cron import due_now
 from paceline.queue import Queue
 from paceline.reading import Reader
 from support.bounced import postgres  # noqa: F401 -- it is for the fixtures
-
-FIRED = "SELECT bool_and(paused OR next_at > clock_timestamp()) FROM paceline.cron"
 
 
 async def test_jobs_that_come_at_once_are_all_there(producer: Client, queue: Queue) -> None:
@@ -39,8 +38,6 @@ async def test_who_follows_a_job_is_told_although_nobody_is_woken(producer: Clie
 async def test_a_cron_entry_is_put_and_shown(producer: Client, queue: Queue) -> None:
     entry = {"schedule": "30 2 * * *", "job": {"kind": "report"}}
     assert (await producer.put("/v1/cron/nightly", json=entry)).status_code == 200
-    await queue.database.value("UPDATE paceline.cron SET next_at = clock_timestamp() - interval '1 second'")
-    await queue.tick()
-    await until(lambda: queue.database.value(FIRED))  # the gateway may have been the first
+    await due_now(queue)
     (job,) = await Reader(queue.database).list_jobs("builds")
     assert job.kind == "report"
